@@ -591,7 +591,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Replicas still on nodes and disks being evicted, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has stalled.",
+        "description": "Replicas still on nodes and disks being evicted, by disk name. At 0, the disk is empty. Flat without a rebuild: it has stalled.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -775,7 +775,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "When the number of replicas and copies on a disk being evicted last changed. After half an hour without a change or rebuild, the eviction has stalled.",
+        "description": "Last change in the number of replicas and copies on each disk being evicted. After 30 min without change or rebuild, it has stalled.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -925,7 +925,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: an eviction or drain is waiting.",
+        "description": "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: a drain is waiting.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -1277,7 +1277,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Kinds that cannot be read, so checks that need them are unknown. not_installed is normal for kinds that this Longhorn release does not have yet.",
+        "description": "Kinds of object that cannot be read, so checks that need them are unknown. Reason not_installed is normal for kinds that this Longhorn release lacks.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -3071,7 +3071,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "All instance managers. `starting` and `stopped` are normal for a few seconds, or while an old instance manager is running if v2 is the default engine.",
+        "description": "Instance managers by state. `starting` and `stopped` are normal briefly. If v2 is the default engine, they are also normal beside an old instance manager.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -3377,7 +3377,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Instance manager pods that ended per hour. Longhorn itself causes settings_sync and cleanup.",
+        "description": "Instance manager pods that ended per hour. Causes settings_sync and cleanup come from Longhorn itself.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -3644,7 +3644,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Old instance managers left after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until the volumes are upgraded and reattached.",
+        "description": "Old instance managers left after an upgrade. Causes engine_upgrade_pending, reattach_pending and replica_held are expected until the volumes are upgraded and reattached.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -3749,7 +3749,7 @@
               },
               "filterable": true
             },
-            "noValue": "no volume holds an old instance manager, or the exporter is not reporting",
+            "noValue": "no volume keeps an old instance manager in use, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -4035,7 +4035,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "How long a liveness probe may fail before the kubelet kills the instance manager: 15, 30 or, from 1.9.2 on, 66 s.",
+        "description": "Shortest time that a liveness probe may fail before the kubelet kills the instance manager. It is 15, 30 or (from 1.9.2 on) 66 s.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -4135,7 +4135,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "CPU use of each instance manager pod divided by its CPU request. Above 1, a busy node can starve it until its liveness probe fails.",
+        "description": "CPU use of each instance manager pod divided by its CPU request. Above 1, a busy node can starve the pod until its probe fails.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -4231,7 +4231,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Working set of each instance manager pod. A steady climb ends in an OOM kill, and all its volumes detach.",
+        "description": "Working set of each instance manager pod. A steady climb ends in an OOM kill, which detaches all the pod's volumes.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -4323,7 +4323,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Bytes per second that each instance manager pod receives and sends (writes, rebuilds). At the limit of the node's link, probes and replicas time out.",
+        "description": "Bytes per second that each instance manager pod receives and sends (writes, rebuilds). At the link's limit, probes and replicas time out.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -4574,7 +4574,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "iSCSI errors that node-problem-detector reported in the last hour. The real number may be higher, because bursts are dropped. Compare with the replacements above.",
+        "description": "iSCSI errors that node-problem-detector reported in the last hour. Bursts are dropped, so the real number may be higher. Compare with panel Last replacements.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -4592,7 +4592,7 @@
               }
             },
             "min": 0.0,
-            "noValue": "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
+            "noValue": "no error in the last hour, node-problem-detector does not report them, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -4674,7 +4674,7 @@
               },
               "filterable": true
             },
-            "noValue": "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
+            "noValue": "no error in the last hour, node-problem-detector does not report them, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -5290,10 +5290,10 @@
           "uid": "${datasource}"
         },
         "description": {
-          "else": "Space that one replica takes, divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks.",
+          "else": "Size of one replica divided by the volume's size, for the ten highest ratios. Above 1, snapshots or untrimmed blocks take the rest.",
           "if": "v1.10.1",
           "then": {
-            "else": "Space that one replica takes, divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks.",
+            "else": "Size of one replica divided by the volume's size, for the ten highest ratios. Above 1, snapshots or untrimmed blocks take the rest.",
             "if": "v1.4.0",
             "then": "Size that each node's replicas can grow to, divided by its disk space. Above 1, fully written volumes fill the disks. Needs Longhorn v1.10.1 or later."
           }
@@ -5474,12 +5474,12 @@
           "uid": "${datasource}"
         },
         "description": {
-          "else": "Robustness as the managers report it. A gap means that a manager is down.",
+          "else": "Volumes by the robustness that the managers report. A gap means that a manager is down.",
           "if": "v1.10.1",
           "then": {
-            "else": "Robustness as the managers report it. A gap means that a manager is down.",
+            "else": "Volumes by the robustness that the managers report. A gap means that a manager is down.",
             "if": "v1.4.0",
-            "then": "Space that one replica takes, divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks."
+            "then": "Size of one replica divided by the volume's size, for the ten highest ratios. Above 1, snapshots or untrimmed blocks take the rest."
           }
         },
         "fieldConfig": {
@@ -5789,7 +5789,7 @@
           "then": {
             "else": "Number of backups by state: 0 new, 1 pending, 2 in progress, 3 completed, 4 error, 5 unknown.",
             "if": "v1.4.0",
-            "then": "Robustness as the managers report it. A gap means that a manager is down."
+            "then": "Volumes by the robustness that the managers report. A gap means that a manager is down."
           }
         },
         "fieldConfig": {
@@ -7168,7 +7168,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Longhorn managers by state, each counted once. If a manager is down or not ready for several minutes, its node's volumes are unmanaged.",
+        "description": "Longhorn managers by state, each counted once. If a manager is down or not ready for minutes, its node's volumes are unmanaged.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -7260,7 +7260,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Crash-looping managers, with their causes. Evidence: log, or fingerprint (exit code and run time). The alert's runbook has the fix for each cause.",
+        "description": "Crash-looping managers, with their causes. The evidence is a log or a fingerprint (exit code and run time). The alert's runbook has the fix for each cause.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -7411,7 +7411,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Restarts of each node's manager container in the last hour. One or two are normal in a rollout or after a reboot.",
+        "description": "Restarts of each node's manager container in the last hour. One or two are normal during a rollout or after a reboot.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -7836,7 +7836,7 @@
               },
               "filterable": true
             },
-            "noValue": "every Ready manager works, or the exporter is not reporting",
+            "noValue": "every Ready manager is working, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -7975,7 +7975,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Ready and expected endpoints of each webhook. A gap means that a manager is not Ready or lacks its label.",
+        "description": "Ready and expected endpoints of each webhook. A gap between the two means that a manager is not Ready or lacks its label.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -7993,7 +7993,7 @@
               }
             },
             "min": 0.0,
-            "noValue": "EndpointSlices cannot be read",
+            "noValue": "the exporter cannot read EndpointSlices",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -8098,7 +8098,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "The node that is starting its webhook, and since when. More than 250 s for one node is too long: look for a manager stuck during startup.",
+        "description": "The node that is starting its webhook, and since when. More than 250 s for one node is too long: look for a stuck manager.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -8111,7 +8111,7 @@
               },
               "filterable": true
             },
-            "noValue": "no one holds the Lease, or the exporter is not reporting",
+            "noValue": "no node holds the Lease, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -8257,7 +8257,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Whether the API server is configured to call Longhorn's webhooks. Empty without the optional permission to read the configurations.",
+        "description": "Whether the API server is configured to call Longhorn's webhooks. Empty if the exporter lacks the optional permission to read the configurations.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -8282,7 +8282,7 @@
                 "type": "value"
               }
             ],
-            "noValue": "webhook configurations cannot be read",
+            "noValue": "the exporter cannot read webhook configurations",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -8414,7 +8414,7 @@
               }
             },
             "min": 0.0,
-            "noValue": "the pods show no startup, or the exporter is not reporting",
+            "noValue": "no startup time is known, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -8699,7 +8699,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that are waiting for their turn to start.",
+        "description": "Seconds for which each probe may fail. A startup window below 300 s can kill managers that are waiting for their turn to start.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -8795,7 +8795,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Longhorn nodes by state: registered, manager never finished its startup, removed from Kubernetes only, no running manager.",
+        "description": "Longhorn nodes by state: registered, never_started (not in Longhorn), node_gone (only in Longhorn), manager_missing (not running).",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -9092,7 +9092,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Driver deployers that are waiting or crashing. managers_down: fix the managers first. dns_suspected: Ready managers cannot be reached.",
+        "description": "Driver deployers that are waiting or crashing. Cause managers_down: fix the managers first. Cause dns_suspected: Ready managers cannot be reached.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -9320,7 +9320,7 @@
               },
               "filterable": true
             },
-            "noValue": "the trigger of no known issue is met, or the exporter is not reporting",
+            "noValue": "this cluster can trigger no known bug, or the exporter is not reporting",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -9453,7 +9453,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "How many objects each of your own signatures matches. Each match is a finding.",
+        "description": "Number of objects that each of your own signatures matches. Each match is a finding.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -10855,7 +10855,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Longhorn managers that crash-loop, including those running briefly between crashes. If red, open the managers dashboard for node and cause.",
+        "description": "Longhorn managers that crash-loop, including those running briefly between crashes. If red, open the managers dashboard.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -10957,7 +10957,7 @@
               "mode": "thresholds"
             },
             "custom": {},
-            "noValue": "EndpointSlices cannot be read",
+            "noValue": "the exporter cannot read EndpointSlices",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -11345,7 +11345,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Backing image copies that are crashing a manager because eviction is requested. Above 0, set evictionRequested to false first.",
+        "description": "Backing image copies that are crashing a manager because eviction is requested. If above 0, first set evictionRequested to false.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -12775,7 +12775,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Volumes that would be lost if one copy, disk, node or zone failed. By choice: volume or cluster settings accept that risk. Listed at /plan/loss.",
+        "description": "Volumes lost if one copy, disk, node or zone fails. By choice: volume or cluster settings accept that risk. Page /plan/loss lists them.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -13655,7 +13655,7 @@
               "mode": "thresholds"
             },
             "custom": {},
-            "noValue": "the exporter cannot read engineimages.longhorn.io, or there is none",
+            "noValue": "there is no engine image, or the exporter cannot read engineimages.longhorn.io",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -14934,7 +14934,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Time of the newest good backup, for volumes where it is over a day old or backups fail. 1970: a required backup is missing.",
+        "description": "Time of each volume's newest good backup, if over a day old or if backups fail. 1970 means that a required backup is missing.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -15942,7 +15942,7 @@
               "type": "prometheus",
               "uid": "${datasource}"
             },
-            "description": "Missing replicas of degraded volumes. The next panel shows the rebuild's progress.",
+            "description": "Missing replicas of each degraded volume. Panel Progress of rebuilds shows how far the rebuilds are.",
             "fieldConfig": {
               "defaults": {
                 "color": {
@@ -16120,7 +16120,7 @@
               "type": "prometheus",
               "uid": "${datasource}"
             },
-            "description": "Progress of each degraded volume's rebuild. Flat for half an hour: stalled. Falling to 0 repeatedly: a loop.",
+            "description": "Rebuild progress of each degraded volume. If flat for 30 min, it has stalled. If it keeps falling to 0, it keeps restarting.",
             "fieldConfig": {
               "defaults": {
                 "color": {
@@ -16225,7 +16225,7 @@
                   },
                   "filterable": true
                 },
-                "noValue": "every degraded volume recovers, or the exporter is not reporting",
+                "noValue": "every degraded volume is recovering, or the exporter is not reporting",
                 "thresholds": {
                   "mode": "absolute",
                   "steps": [
@@ -16418,7 +16418,7 @@
                   },
                   "filterable": true
                 },
-                "noValue": "every volume attaches and detaches, or the exporter is not reporting",
+                "noValue": "no volume is stuck, or the exporter is not reporting",
                 "thresholds": {
                   "mode": "absolute",
                   "steps": [
@@ -17128,7 +17128,7 @@
                   },
                   "filterable": true
                 },
-                "noValue": "every operation advances or has ended, or the exporter is not reporting",
+                "noValue": "no operation has failed or stalled, or the exporter is not reporting",
                 "thresholds": {
                   "mode": "absolute",
                   "steps": [

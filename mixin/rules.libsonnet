@@ -60,7 +60,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-volumes"
             },
-            "description": "Do not drain or reboot {{ with $labels.copy_node }}{{ . }}{{ else }}the node of volume {{ $labels.volume }}'s copy{{ end }}: it holds the only healthy copy. The volume works, but the next failure may destroy its data. Check the rebuild with the command below. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check --volume {{ $labels.volume }}",
+            "description": "Do not drain or reboot {{ with $labels.copy_node }}{{ . }}{{ else }}the node of volume {{ $labels.volume }}'s copy{{ end }}: it holds the volume's only healthy copy. The volume works, but the next failure may destroy its data. Check the rebuild with the command below. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check --volume {{ $labels.volume }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornVolumeLastCopy%(runbookEnding)s"
@@ -84,7 +84,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-volumes"
             },
-            "description": "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is stuck attaching or detaching. Its pods cannot start, or keep losing the device. Run the command below to find the node, engine or attachment ticket that blocks it. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check --volume {{ $labels.volume }}",
+            "description": "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is stuck attaching or detaching. Its pods cannot start, or keep losing the device. Run the command below to find the node, engine or attachment ticket that blocks the volume. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check --volume {{ $labels.volume }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornVolumeAttachmentStuck%(runbookEnding)s"
@@ -168,7 +168,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-volumes"
             },
-            "description": "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or backing image). Until it succeeds, its result cannot be used. Run the command below to find the cause. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or backing image). Its result cannot be used yet. Run the command below to find the cause. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornOperationStalled%(runbookEnding)s"
@@ -253,7 +253,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-instance-managers"
             },
-            "description": "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. Some releases delete it with its engines and replicas, others start none on the node. Put the labels back before you restart a manager or upgrade. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels that Longhorn needs. Some releases delete it and its engines and replicas, others start no instance manager there. Restore the labels before any manager restart or upgrade. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornInstanceManagerLabelsMissing%(runbookEnding)s"
@@ -313,7 +313,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-instance-managers"
             },
-            "description": "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being removed and keeps reserving CPU and memory. Run the command below to find out what keeps it. Do not delete it until you know the cause. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being removed and keeps reserving CPU and memory. Run the command below to find the cause. Until you know it, do not delete the instance manager. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornOldInstanceManagerStuck%(runbookEnding)s"
@@ -333,7 +333,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-instance-managers"
             },
-            "description": "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is still running volumes, as is normal after an upgrade. No I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes at a convenient time. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is still running volumes, which is normal after an upgrade. No I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes at a convenient time. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornOldInstanceManagerHeld%(runbookEnding)s"
@@ -361,7 +361,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-instance-managers"
             },
-            "description": "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a globalDefault class. So Longhorn replaces idle instance managers every hour. Set priority-class to the pods' class in a maintenance window. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check",
+            "description": "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a globalDefault class. Longhorn therefore replaces idle instance managers every hour. Set priority-class to the pods' class in a maintenance window. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornPriorityClassMismatch%(runbookEnding)s"
@@ -401,7 +401,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-instance-managers"
             },
-            "description": "Setting {{ $labels.setting }} was changed, or an upgrade brought a new value, but Longhorn has not applied it yet. {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it once all RWX volumes are detached: plan a maintenance window.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}Read longhorn-manager's log for the reason: no instance manager restarts for this setting.{{ else }}Instance managers restart once their volumes are detached: plan a maintenance window.{{ end }} Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check",
+            "description": "Setting {{ $labels.setting }} was changed, or an upgrade brought a new value, but Longhorn has not applied it yet. {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it once all RWX volumes are detached: plan a maintenance window.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}Read the reason in longhorn-manager's log: no instance manager restarts for this setting.{{ else }}Instance managers restart once their volumes are detached: plan a maintenance window.{{ end }} Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornDangerZoneSettingPending%(runbookEnding)s"
@@ -421,7 +421,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-instance-managers"
             },
-            "description": "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned read-only. Check that they are attached and writable, then find out whether the node's instance manager was replaced. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned read-only. Check that the volumes are attached and writable, and whether the node's instance manager was replaced. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornNodeIscsiErrors%(runbookEnding)s"
@@ -518,7 +518,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "A longhorn-manager is Ready but not working, as {{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save that manager's log before you restart it. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "A longhorn-manager is Ready but not working, as {{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save the manager's log before you restart the manager. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornManagerHalfAlive%(runbookEnding)s"
@@ -542,7 +542,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected, or accepted unchecked if its configuration is missing. Check the longhorn-manager pods. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Longhorn's admission webhook is unavailable ({{ $labels.object_kind }} {{ $labels.object }}). Changes to Longhorn objects (from 1.8 on, also PVC updates) are rejected, or accepted unchecked if the configuration is missing. Check the longhorn-manager pods. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornWebhookUnavailable%(runbookEnding)s"
@@ -562,7 +562,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "The CA in {{ $labels.object_kind }} {{ $labels.object }} expires within 30 days. After that, changes to Longhorn objects are rejected. Renew the CA in working hours: from 1.11.3 on, restart one manager (on older releases, follow the runbook). Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "The CA in {{ $labels.object_kind }} {{ $labels.object }} expires within 30 days. After that, changes to Longhorn objects are rejected. Renew the CA in working hours: restart one manager (from 1.11.3 on) or follow the runbook (older releases). Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornWebhookCertificateExpiring%(runbookEnding)s"
@@ -602,7 +602,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} keeps renewing Lease {{ $labels.object }} but has no working longhorn-manager pod. Managers on other nodes are waiting for the Lease and cannot start. On that node, look for a manager process that outlived its pod. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "{{ with $labels.node }}Node {{ . }}{{ else }}A node{{ end }} keeps renewing Lease {{ $labels.object }} but has no working longhorn-manager pod. Managers on other nodes are waiting for the Lease and cannot start. Look on that node for a manager process that outlived its pod. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornWebhookLockStuck%(runbookEnding)s"
@@ -622,7 +622,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label longhorn.io/admission-webhook, so the webhook lacks one endpoint. If no share manager on its node is failing over, delete the pod: its replacement sets the label. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is Ready but lacks label longhorn.io/admission-webhook, so the webhook lacks one endpoint. If no share manager on its node is failing over, delete the pod to restore the label. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornWebhookLabelMissing%(runbookEnding)s"
@@ -642,15 +642,15 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to start than it waits for its webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornManagerSlowStart%(runbookEnding)s"
             },
             "summary": {
-              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager started more slowly than its webhook wait allows.",
+              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager took longer to start than it waits for its webhook.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager started more slowly than its webhook wait allows."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager took longer to start than it waits for its webhook."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"manager_probes\", cause=\"slow_start\"}) == 1"
@@ -662,7 +662,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If its readiness probe fails, the pod serves neither the webhook nor the API. Read its Unhealthy events, and check the node's load. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If the readiness probe fails, the pod serves no webhook or API. Read the pod's Unhealthy events, and check the node's load. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornManagerProbeFailing%(runbookEnding)s"
@@ -682,7 +682,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager, so Longhorn cannot use it. Read its manager's log. If the node is lost, delete it in Longhorn once its replicas are rebuilt elsewhere. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager. Longhorn cannot use the node: read its manager's log. Delete a lost node in Longhorn once its replicas are rebuilt elsewhere. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornNodeUnregistered%(runbookEnding)s"
@@ -702,7 +702,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays missing or outdated. Check the longhorn-manager pods that it is waiting for, then DNS. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays missing or outdated. Check the longhorn-manager pods that the deployer is waiting for, then DNS. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornDriverDeployerBlocked%(runbookEnding)s"
@@ -742,7 +742,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }}. Run the command below: its finding names the signature and the fix. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }}. Run the command below to find the signature and its fix. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornSignatureMatched%(runbookEnding)s"
@@ -771,7 +771,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-eviction"
             },
-            "description": "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested. So the node's longhorn-manager is crash-looping. Set evictionRequested to false on the node and its disks until longhorn_health_backing_image_eviction_unsafe_copies is 0. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is requested. The node's longhorn-manager is crash-looping. Set evictionRequested to false on the node and its disks until longhorn_health_backing_image_eviction_unsafe_copies is 0. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornBackingImageEvictionCrashRisk%(runbookEnding)s"
@@ -791,15 +791,15 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-eviction"
             },
-            "description": "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there before the copy is deleted: longhorn-manager would panic. Find out why the backing image manager keeps the copy. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there until the copy is deleted: longhorn-manager would panic. Find out why the backing image manager keeps the copy. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornBackingImageEvictionCrashLatent%(runbookEnding)s"
             },
             "summary": {
-              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A requested eviction would make longhorn-manager panic on a backing image.",
+              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Requesting eviction would make longhorn-manager panic on a backing image.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A requested eviction would make longhorn-manager panic on a backing image."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Requesting eviction would make longhorn-manager panic on a backing image."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"backing_image_eviction_crash\", cause=\"latent\"}) == 1"
@@ -811,7 +811,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-eviction"
             },
-            "description": "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }} contradicts other objects about an eviction. Longhorn does not resolve this by itself: follow the runbook's section {{ $labels.cause }}. Do not remove the node or disk, even if it looks empty. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }} contradicts other objects about an eviction. Longhorn does not resolve the contradiction by itself: follow runbook section {{ $labels.cause }}. Do not remove a node or disk that looks empty. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornEvictionInconsistent%(runbookEnding)s"
@@ -851,7 +851,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-eviction"
             },
-            "description": "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the node, but do not delete the budget yourself. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached there and node-drain-policy is satisfied. Move the node's volumes and replicas away, but do not delete the budget. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornDrainBlocked%(runbookEnding)s"
@@ -876,7 +876,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is unavailable to Longhorn. Its replicas are down until it is back. Check what is mounted at its path before you remove anything. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is unavailable to Longhorn. The disk's replicas stay down until the disk is back. Check what is mounted at the disk's path before you remove anything. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornDiskUnavailable%(runbookEnding)s"
@@ -896,7 +896,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is failing, according to its device (SMART or SPDK). Its replicas may be lost. Move them to other disks while they can still be read. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Disk{{ with $labels.disk }} {{ . }}{{ end }}{{ with $labels.node }} of node {{ . }}{{ end }} is failing, according to its device (SMART or SPDK). Its replicas may be lost. Move these replicas to other disks while they are still readable. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornDiskFailing%(runbookEnding)s"
@@ -916,7 +916,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two, and keeps deleting and rebuilding replicas. Before you remove a disk, find out where each replica is. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "A disk{{ with $labels.node }} of node {{ . }}{{ end }} has the same UUID as another node's disk. Longhorn confuses the two disks, and keeps deleting and rebuilding replicas. Before you remove a disk, find out where each replica is. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornDiskUuidShared%(runbookEnding)s"
@@ -1000,7 +1000,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Node{{ with $labels.node }} {{ . }}{{ end }} is under pressure or not Ready. Its replicas are unavailable or soon will be. Read the node's conditions and its kubelet's log. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Node{{ with $labels.node }} {{ . }}{{ end }} is under pressure or not Ready. Its replicas are unavailable or soon will be. Read the node's conditions and the kubelet's log. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornNodeNotReady%(runbookEnding)s"
@@ -1020,7 +1020,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, module or package that volumes of this cluster need. These volumes cannot run or be mounted there. Read its conditions in nodes.longhorn.io: they name what is missing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Node{{ with $labels.node }} {{ . }}{{ end }} lacks a mount option, module or package that this cluster's volumes need. These volumes cannot run or be mounted there. Read the node's conditions in nodes.longhorn.io: they name what is missing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornNodeEnvironment%(runbookEnding)s"
@@ -1040,7 +1040,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Engine image {{ $labels.object }} is missing on all Ready nodes. No volume that needs it can attach. Find out why its pods are failing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Engine image {{ $labels.object }} is missing on all Ready nodes. Volumes that need this image cannot attach. Find out why the image's pods are failing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornEngineImageNowhere%(runbookEnding)s"
@@ -1060,7 +1060,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. Volumes that need it cannot attach{{ with $labels.node }} there{{ end }}. Find out why its pod is failing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. Volumes that need this image cannot attach{{ with $labels.node }} there{{ end }}. Find out why the image's pod is failing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornEngineImageUnavailable%(runbookEnding)s"
@@ -1140,7 +1140,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Job longhorn-uninstall, which deletes every volume, was started. While deleting-confirmation-flag is false, it is refused and nothing is lost. Delete the Job and bring the Helm release back, unless you want this. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Job longhorn-uninstall, which deletes every volume, was started. If deleting-confirmation-flag is false, the Job fails and deletes nothing. Delete the Job and bring the Helm release back, unless you are uninstalling Longhorn. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornUninstallBegun%(runbookEnding)s"
@@ -1200,7 +1200,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Several of Longhorn's CSI sidecars keep restarting. Each time, attaching and creating volumes is delayed. Read their previous logs: if they keep losing their Leases, find out why the API server or etcd is slow. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Several of Longhorn's CSI sidecars keep restarting. Each restart delays attaching and creating volumes. Read the sidecars' previous logs: if Leases were lost, find out why the API server or etcd is slow. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornCsiSidecarsRestarting%(runbookEnding)s"
@@ -1220,7 +1220,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or terminate on the node. Find out why its pod is failing or missing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "The CSI plugin{{ with $labels.node }} on node {{ . }}{{ end }} is down. Pods with a Longhorn volume cannot start or terminate on the node. Find out why the plugin's pod is failing or missing. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornCsiPluginDown%(runbookEnding)s"
@@ -1240,7 +1240,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check --volume {{ $labels.volume }}",
+            "description": "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: its NFS server is down. Every pod that uses the claim hangs. Run the command below to find the cause. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check --volume {{ $labels.volume }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornShareManagerDown%(runbookEnding)s"
@@ -1260,7 +1260,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find out how the last server ended: OOM kill, lost node or expired lease. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check",
+            "description": "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Clients hang at each replacement. Find out how the last server ended: OOM kill, lost node or expired lease. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornShareManagerRestarting%(runbookEnding)s"
@@ -1276,7 +1276,12 @@
             "critical": "max without (instance, pod, container, endpoint, service, severity, node, cause) (longhorn_health_finding{%(selector)s, check=\"share_manager_down\", cause=~\"restarting|oom_killed\", severity=\"critical\"}) == 1",
             "warning": "max without (instance, pod, container, endpoint, service, severity, node, cause) (longhorn_health_finding{%(selector)s, check=\"share_manager_down\", cause=~\"restarting|oom_killed\", severity=\"warning\"}) == 1"
           }
-        },
+        }
+      ]
+    },
+    {
+      "name": "longhorn-health.storage-2",
+      "rules": [
         {
           "alert": "LonghornBackupTargetUnavailable",
           "annotations": {
@@ -1284,7 +1289,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. Backups and restores fail, or standby volumes are stale. Read its condition Unavailable, then check URL, poll interval, credentials and network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Backup target {{ $labels.object }} is unavailable, has no URL or is not polled. Backups and restores fail, or standby volumes are stale. Read the target's condition Unavailable, then check its URL, poll interval, credentials and network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornBackupTargetUnavailable%(runbookEnding)s"
@@ -1344,7 +1349,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Recurring job {{ $labels.object }} runs on schedule, but its last two runs left some volumes without a good backup. Their newest data is unprotected. Read the last run's log, which gives the reason for each volume. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Recurring job {{ $labels.object }} runs on schedule, but its last two runs left some volumes without a good backup. These volumes' newest data is unprotected. Read the last run's log for each volume's reason. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornBackupTooOld%(runbookEnding)s"
@@ -1364,7 +1369,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "The newest good backup of volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is too old, or a required backup is missing. Data written since then is unprotected. Add the volume to a recurring job, or take a backup now. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has an outdated backup, or lacks a required backup. Data written since the last good backup is unprotected. Add the volume to a recurring job, or take a backup now. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornVolumeBackupOld%(runbookEnding)s"
@@ -1437,7 +1442,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-exporter"
             },
-            "description": "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is a consequence of {{ $labels.root_alert }}, which is firing. While this alert fires, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that notifies no one.",
+            "description": "{{ $labels.alert }}{{ with $labels.node }} on node {{ . }}{{ end }} is a consequence of {{ $labels.root_alert }}, which is firing. While this alert fires, Alertmanager mutes {{ $labels.alert }}. Route this alert to a receiver that sends no notifications.",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornHealthInhibitor%(runbookEnding)s"
@@ -1461,7 +1466,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-exporter"
             },
-            "description": "Since it started, longhorn-health-exporter has had no answer from the Kubernetes API for {{ $labels.resource }}. Until it gets an answer, it reports no findings. Read the exporter's log.",
+            "description": "The Kubernetes API has not answered longhorn-health-exporter for {{ $labels.resource }} since the exporter started. Until the first answer, the exporter reports no findings. Read the exporter's log.",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornHealthNotSynced%(runbookEnding)s"
@@ -1501,7 +1506,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-exporter"
             },
-            "description": "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Grant access. If you denied it deliberately, switch this alert off.",
+            "description": "The Kubernetes API denies longhorn-health-exporter access to {{ $labels.resource }}. Checks may lack this data. Grant access, or switch this alert off if you denied access deliberately.",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornHealthAccessDenied%(runbookEnding)s"
@@ -1541,7 +1546,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-exporter"
             },
-            "description": "If one {{ $labels.failure_domain }} fails, volumes lose all their data ({{ $value }} at risk). Longhorn does not fix this by itself. Run `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
+            "description": "If one {{ $labels.failure_domain }} fails, volumes lose all their data ({{ $value }} at risk). Longhorn does not restore the redundancy by itself. Run `longhorn-health-exporter plan loss` to list these volumes and their fixes.",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornHealthCopiesAtRisk%(runbookEnding)s"
@@ -1561,7 +1566,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-exporter"
             },
-            "description": "The clocks of longhorn-health-exporter and the Kubernetes API server differ by {{ $value | humanizeDuration }}. Ages in findings are wrong by as much. Check time synchronisation on the exporter's node and the control plane.",
+            "description": "The clocks of longhorn-health-exporter and the Kubernetes API server differ by {{ $value | humanizeDuration }}. Ages in findings are wrong by the same amount. Check time synchronisation on the exporter's node and the control plane.",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornHealthClockSkew%(runbookEnding)s"
@@ -1656,7 +1661,7 @@
                 "if": "dashboardBaseUrl",
                 "then": "%(dashboardBaseUrl)s/d/longhorn-health-longhorn-metrics"
               },
-              "description": "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. If that is still so, it cannot be read or written. Check the volume's replicas, and whether the managers are running.",
+              "description": "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. If the volume is still faulted, it cannot be read or written. Check the volume's replicas, and whether the managers are running.",
               "runbook_url": {
                 "if": "runbookBaseUrl",
                 "then": "%(runbookBaseUrl)s/LonghornVolumeLastSeenFaulted%(runbookEnding)s"
@@ -1738,7 +1743,7 @@
                   "if": "dashboardBaseUrl",
                   "then": "%(dashboardBaseUrl)s/d/longhorn-health-longhorn-metrics"
                 },
-                "description": "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and network of its replicas' nodes: the slowest replica sets the pace.",
+                "description": "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare its replicas' disks and networks: a write waits for the slowest replica.",
                 "runbook_url": {
                   "if": "runbookBaseUrl",
                   "then": "%(runbookBaseUrl)s/LonghornVolumeLatencyHigh%(runbookEnding)s"
@@ -1781,9 +1786,9 @@
                     "then": "%(runbookBaseUrl)s/LonghornNodeOvercommitted%(runbookEnding)s"
                   },
                   "summary": {
-                    "else": "{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can grow beyond its disks.",
+                    "else": "{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can outgrow the node's disks.",
                     "if": "clusterLabel",
-                    "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can grow beyond its disks."
+                    "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can outgrow the node's disks."
                   }
                 },
                 "expr": {

@@ -176,6 +176,8 @@ relations! {
     // A disk that cannot be used leaves the node's others to take all.
     replica_unschedulable [space_short, over_provisioned] ShownWith disk_unavailable BROKEN, same Node, "replica without a disk" on nodes;
     volume_faulted [no_data] ShownWith disk_unavailable [disk_uuid_mismatch], same Volume, "volume faulted";
+    volume_faulted [no_data, salvage_pending, replicas_unreachable] ShownWith disk_unavailable [node_network_down], same Volume, "volume faulted";
+    volume_degraded [not_rebuilding, rebuild_looping] ShownWith disk_unavailable [node_network_down], same Volume, "volume degraded";
     replica_unschedulable [over_provisioned] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "replica without a disk";
     disk_unavailable [disk_full, disk_exhausted] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "disk full" on nodes;
 
@@ -205,7 +207,7 @@ relations! {
     csi_plugin_down [plugin_crashing] ShownWith manager_crash_loop [container_cannot_start, api_unreachable],
         same Node, "CSI plugin crash-looping" on nodes;
     // A node without what v2 needs has neither its instance manager nor its disk.
-    disk_unavailable [node_environment, disk_service_unreachable] ShownWith instance_manager_down [pod_rejected],
+    disk_unavailable [node_environment, disk_service_unreachable] ShownWith instance_manager_down [pod_rejected, pod_terminating],
         same Node, "disk not usable" on nodes;
     node_unregistered [manager_missing] ShownWith instance_manager_down [pod_rejected], same Node, "no longhorn-manager" on nodes;
     // Leaks of a release end where the memory does.
@@ -259,7 +261,7 @@ relations! {
     instance_manager_down [node_down] ShownWith node_unregistered [manager_missing], same Node, "instance manager unreachable" on nodes;
     volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [controller_down], same Cluster, "volume not attached" on nodes;
     // No attacher finds the driver on a node whose kubelet does not have it.
-    volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [not_registered], same Node, "volume not attached" on nodes;
+    volume_attachment_stuck [ticket_waits] ShownWith csi_plugin_down [not_registered, plugin_crashing], same Node, "volume not attached" on nodes;
     // Both ask the API of any manager at their start, and exit without an answer (longhorn-manager v1.3.3 to v1.12.1 csi/manager.go Run,
     // NewRancherClient).
     driver_deployer_blocked [managers_down] CausedBy

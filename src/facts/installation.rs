@@ -286,7 +286,7 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> Remedy {
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => Remedy::new(
-                "Read the diff of the release's whole manifest: it includes default settings and a StorageClass. Then apply it.",
+                "Read the diff of the image's whole release manifest, which includes default settings and a StorageClass. Then apply the manifest.",
             )
             .read(format!("kubectl diff --server-side --force-conflicts -f {url}"))
             .change(format!("kubectl apply --server-side --force-conflicts -f {url}")),

@@ -128,7 +128,7 @@ causes! {
             fix "Run Longhorn on nodes with another operating system: k3OS is no longer maintained and cannot install packages." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the manager's container or one of its hooks cannot start"
-        fix "Read the container's error message. Then fix its cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
+        fix "Read the container's error message. Then fix the error's cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
              kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
         way NOT_SHARED "mount propagation is off"
             fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
@@ -203,8 +203,8 @@ causes! {
             proven "the API server finds no such Service, so the configurations are wrong; a starting manager writes them again"
         way CERTIFICATE "the webhook certificate is rejected"
             means "the API server rejects the webhook's certificate"
-            fix "Delete the webhook configurations: managers recreate them during startup with the current certificate. If the error persists, \
-                 also delete Secrets longhorn-webhook-ca and longhorn-webhook-tls." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
+            fix "Delete webhook configurations longhorn-webhook-validator and -mutator: starting managers recreate them with the current certificate. If the \
+                 error persists, also delete Secrets longhorn-webhook-ca and longhorn-webhook-tls." [read WHOM, read SLICES, change CONFIGURE_AGAIN, read LAST_LOG]
             proven "the API server names a certificate that does not fit, so the configurations are wrong; a starting manager writes them again";
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"

@@ -31,7 +31,7 @@ ways! { UNREACHED:
         fix "Check /etc/resolv.conf in a pod on <node>. A search domain's wildcard record or a wrong cluster domain makes the Service's name \
              resolve wrongly. Correct the kubelet's resolvConf or clusterDomain."
         [read "ssh <node> 'cat /etc/resolv.conf'", read DNS, read SERVICE, read WAITS, read GAVE_UP];
-    NO_ROUTE "a firewall or missing route blocks it"
+    NO_ROUTE "no route to its webhook (firewall or route)"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld can reject it, and RHEL's nm-cloud-setup removes its routes). Then check the CNI and \
              the routes between the nodes."
@@ -84,7 +84,7 @@ const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longh
 // Why the API server takes no pods of Longhorn.
 ways! { REFUSED:
     QUOTA "a ResourceQuota leaves no room"
-        fix "Exempt Longhorn's namespace from the ResourceQuota, or raise it. Kubernetes retries within minutes. Until then, do not restart \
+        fix "Raise or remove the ResourceQuota in Longhorn's namespace. Kubernetes retries within minutes. Until then, do not restart \
              Longhorn's pods or nodes."
         [read "kubectl -n <namespace> describe resourcequota"];
     QUOTA_LIMITS "a ResourceQuota requires limits"

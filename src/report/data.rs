@@ -230,7 +230,7 @@ fn line(cluster: &Cluster, counts: &Counts, hurt: &[HurtVolumes]) -> String {
     let mut on_the_way: BTreeMap<&str, usize> = BTreeMap::new();
     for volume in unknown {
         let state = volume.status.state;
-        let moves = [VolumeState::Attaching, VolumeState::Detaching].contains(&state);
+        let moves = [VolumeState::Attaching, VolumeState::Detaching, VolumeState::Deleting].contains(&state);
         *on_the_way
             .entry(if moves { state.as_str() } else { VolumeHealth::Unknown.as_str() })
             .or_default() += 1;

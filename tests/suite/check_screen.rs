@@ -337,7 +337,7 @@ fn a_cluster_of_320_nodes_with_one_trouble_is_one_item() {
     assert!(text.lines().count() <= 30, "{} lines\n{text}", text.lines().count());
     assert!(
         text.contains(
-            "open-iscsi is missing; also on\n            319 nodes (worker-2, -3, -4 and 316 more)\n"
+            "open-iscsi is missing; also on\n            319 nodes (worker-2, -3, -4 and 316 more) · 4 h\n"
         ),
         "{text}"
     );

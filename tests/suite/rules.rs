@@ -81,7 +81,7 @@ fn groups_are_small_and_named_after_their_dashboard() {
         for group in list(&yaml(&path), "groups") {
             let name = group["name"].as_str().unwrap();
             assert!(name.starts_with("longhorn-health.") && name.len() <= 45, "{name}");
-            assert!((1..=30).contains(&list(group, "rules").len()), "{name}: {}", list(group, "rules").len());
+            assert!((1..=20).contains(&list(group, "rules").len()), "{name}: {}", list(group, "rules").len());
         }
     }
 }

@@ -61,7 +61,7 @@ pub static CHECK: Check = check! {
         summary: "Longhorn volumes are still attached to a dead node.",
         description: "Node {{ $labels.object }} is down or deleted, but Longhorn volumes are still attached to it. Their workloads cannot start \
                       elsewhere. Bring the node back, or switch its machine off before you detach the volumes by hand.",
-        why: "The finding waits ten minutes, which is longer than a reboot. The alert waits five more minutes, so that you can bring the node back.",
+        why: "The check waits 10 min, which is longer than a reboot. The alert waits 5 min more for you to bring the node back.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,

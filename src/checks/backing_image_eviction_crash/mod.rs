@@ -32,23 +32,21 @@ pub static CHECK: Check = check! {
             when: When::Found(&[&causes::AT_RISK]),
             keep_firing_for: "5m",
             summary: "A requested eviction makes longhorn-manager panic on a backing image.",
-            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} \
-                          of {{ end }}{{ with $labels.node }}node {{ . }}{{ else }}a node{{ end }}, where eviction is \
-                          requested. So the node's longhorn-manager is crash-looping. Set evictionRequested to false on the node and its disks \
-                          until \
-                          longhorn_health_backing_image_eviction_unsafe_copies is 0.",
-            why: "The alert does not wait: the manager checks the stale copy at least every 30 s and crashes. It keeps firing for 5 min, so that it \
-            does not resolve between two crashes.",
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node \
+                          {{ . }}{{ else }}a node{{ end }}, where eviction is requested. The node's longhorn-manager is crash-looping. Set evictionRequested \
+                          to false on the node and its disks until longhorn_health_backing_image_eviction_unsafe_copies is 0.",
+            why: "The alert does not wait, because the manager checks the stale copy at least every 30 s and crashes. The alert keeps firing for 5 min, in \
+            case of another crash.",
         },
         alert! { "LonghornBackingImageEvictionCrashLatent",
             when: When::Found(&[&causes::LATENT]),
             runbook_only: &[&causes::TRANSIENT],
             for_: "5m",
-            summary: "A requested eviction would make longhorn-manager panic on a backing image.",
-            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with \
-                           $labels.node }}node {{ . }}{{ else }}a node{{ end }}. Do not request eviction there before the copy is deleted: \
-                           longhorn-manager would panic. Find out why the backing image manager keeps the copy.",
-            why: "The finding itself waits three minutes. The alert waits five more, so that the exporter or the backing image manager can restart.",
+            summary: "Requesting eviction would make longhorn-manager panic on a backing image.",
+            description: "Backing image {{ $labels.object }} has a stale copy on {{ with $labels.disk }}disk {{ . }} of {{ end }}{{ with $labels.node }}node \
+                           {{ . }}{{ else }}a node{{ end }}. Do not request eviction there until the copy is deleted: longhorn-manager would panic. Find out \
+                           why the backing image manager keeps the copy.",
+            why: "The check waits 3 min. The alert waits 5 min more, in case the exporter or the backing image manager is restarting.",
         },
     ],
     panels: PANELS,
@@ -57,7 +55,7 @@ pub static CHECK: Check = check! {
 const PANELS: &[Panel] = &[
     Panel {
         title: "Eviction crash risk",
-        description: "Backing image copies that are crashing a manager because eviction is requested. Above 0, set evictionRequested to false first.",
+        description: "Backing image copies that are crashing a manager because eviction is requested. If above 0, first set evictionRequested to false.",
         expr: "sum by ($cluster job) (max without ($without) (longhorn_health_check_findings{$job, \
                check=\"backing_image_eviction_crash\", severity=\"critical\"})) or 0 * max by ($cluster job) \
                (longhorn_health_checks{$job, state=\"known\"} > 0)",

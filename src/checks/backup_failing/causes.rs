@@ -41,6 +41,9 @@ causes! {
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
             fix "Correct the clocks of the object store and the nodes (NTP). The store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
+        way NO_INSTANCE_MANAGER "no instance manager can ask it"
+            fix "Bring back the instance manager of the node that the error names: Longhorn reaches backup targets through it. The target itself may be fine."
+            [read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide"]
         way NO_SCHEME "its endpoint has no scheme"
             fix "Set AWS_ENDPOINTS in the target's Secret to a URL with https:// or http://. Longhorn retries every \
                  poll interval."

@@ -53,8 +53,8 @@ gauges! {
         absent "no backup is at this stage, or backups.longhorn.io cannot be read",
         example "longhorn_health_incomplete_backups{stage=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
-        "Unix time of a volume's newest completed backup, if over a day old or if backups fail. 0: none yet.",
-        absent "the newest backup is younger, no backup was ever taken or required, or the volume is a standby, is being restored or opted out",
+        "Unix time of a volume's newest completed backup, if over a day old or if backups fail. 0 means none yet.",
+        absent "the newest backup is under a day old, none was ever taken or required, or the volume is a standby, restoring or opted out",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }
 

@@ -16,7 +16,7 @@ use crate::longhorn::{BackupTarget, ConditionStatus, CronJob, Volume, condition}
 const NO_URL: &str = "backup target URL is empty";
 
 /// Parts of the error, and the way that they show.
-const REASONS: [(&[&str], &Way); 15] = [
+const REASONS: [(&[&str], &Way); 16] = [
     (&["secret…not found"], &causes::SECRET_MISSING),
     // these before the credentials: S3 answers them all with 403
     (CLOCKS, &causes::CLOCKS_DIFFER),
@@ -27,6 +27,7 @@ const REASONS: [(&[&str], &Way); 15] = [
         &["accessdenied", "invalidaccesskeyid", "signaturedoesnotmatch", "forbidden", "credential", "secret"],
         &causes::CREDENTIALS_REFUSED,
     ),
+    (&["cannot find a running instance manager"], &causes::NO_INSTANCE_MANAGER),
     (&["unsupported protocol scheme"], &causes::NO_SCHEME),
     (&["nosuchbucket", "bucket does not exist"], &causes::NO_BUCKET),
     (&["no such host", "name resolution", "name or service not known"], &causes::TARGET_NAME_UNKNOWN),

@@ -29,6 +29,13 @@ causes! {
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> describe pod <object>",
         ]
+        way IMAGES_SWAPPED "its containers have each other's images"
+            fix "Restore the images of DaemonSet longhorn-csi-plugin (rollout undo), and keep updaters such as Keel away from Longhorn. Do not \
+                 delete the other nodes' plugin pods." [
+                change "kubectl -n <namespace> rollout undo daemonset longhorn-csi-plugin",
+                read "kubectl -n <namespace> get daemonset longhorn-csi-plugin -o wide",
+                read "kubectl -n <namespace> rollout history daemonset longhorn-csi-plugin",
+            ] proven "the containers' images do not belong to them; pods that run keep theirs until they are recreated"
         way OUT_OF_MEMORY "OOM-killed"
             fix "Raise the container's memory limit (setting system-managed-csi-components-resource-limits from 1.12 on, or the namespace's \
                  LimitRange): more mounted volumes need more memory. If no limit is set, free memory on the node." [

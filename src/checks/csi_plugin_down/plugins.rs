@@ -99,6 +99,20 @@ fn down<'a>(cluster: &'a Cluster, addresses: &OnceCell<Addresses<'a>>, pod: &Pod
 }
 
 /// `shared` is an address of the node that another node has, and that one.
+/// A container that has the image of another one: an updater changed them by their place in the list.
+fn foreign_image(pod: &Pod) -> Option<(&'static str, &str)> {
+    const OWN: [(&str, &str); 3] = [
+        (PLUGIN, "longhorn-manager"),
+        ("longhorn-liveness-probe", "livenessprobe"),
+        ("node-driver-registrar", "node-driver-registrar"),
+    ];
+    OWN.into_iter().find_map(|(name, own)| {
+        let image = pod.spec.container(name)?.image.as_str();
+        let foreign = OWN.iter().any(|(_, word)| *word != own && image.contains(word));
+        (foreign && !image.contains(own)).then_some((name, image))
+    })
+}
+
 fn keeps_crashing(
     cluster: &Cluster,
     pod: &Pod,
@@ -118,7 +132,9 @@ fn keeps_crashing(
         let last = log.text.lines().rev().find(|line| !line.trim().is_empty())?;
         Some((unreached::of_dns(last)?, last))
     });
+    let foreign = foreign_image(pod);
     let way = match () {
+        () if foreign.is_some() => Some(&causes::IMAGES_SWAPPED),
         // its log says nothing of a kill, and a limit may come from Longhorn's own setting (longhorn-manager v1.12.1 types/setting.go
         // system-managed-csi-components-resource-limits) or from a LimitRange
         () if killed => Some(&causes::OUT_OF_MEMORY),
@@ -137,6 +153,7 @@ fn keeps_crashing(
     Finding::about(&causes::PLUGIN_CRASHING, cluster.object::<Pod>(name), message)
         .way(way)
         .fact(format!("container {container} of pod {name}: {}, {end}", counted(crash.restarts, "restart")))
+        .facts(foreign.map(|(container, image)| format!("container {container} has image {image}")))
         .facts(probed.map(|said| {
             let text = format!("event Unhealthy: \"{}\"", text::both_ends(said, 300));
             EvidenceSource::Event.says(text).quoting(said)

@@ -38,7 +38,7 @@ pub static CHECK: Check = check! {
         severity: Severity::Info,
         summary: "A Longhorn danger-zone setting is not applied yet.",
         description: settings::DESCRIPTION,
-        why: "An hour is longer than any rolling change of settings. Before that, waiting is normal.",
+        why: "The alert waits 1 h, which is longer than any rolling settings change takes.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::InstanceManagers,

@@ -73,11 +73,11 @@ pub fn cause_of(name: &str) -> Option<&'static Cause> {
 }
 
 /// What the alert says of each kind of setting: that of RWX volumes, those that wait for nothing, the rest.
-pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} was changed, or an upgrade brought a new value, but Longhorn has not applied it yet. \
-                               {{ if match \"-for-rwx-volume\" $labels.setting }}Longhorn applies it once all RWX volumes are detached: plan a \
-                               maintenance window.{{ else if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" \
-                               $labels.setting }}Read longhorn-manager's log for the reason: no instance manager restarts for this setting.{{ else \
-                               }}Instance managers restart once their volumes are detached: plan a maintenance window.{{ end }}";
+pub const DESCRIPTION: &str = "Setting {{ $labels.setting }} was changed, or an upgrade brought a new value, but Longhorn has not applied it yet. {{ if match \
+                               \"-for-rwx-volume\" $labels.setting }}Longhorn applies it once all RWX volumes are detached: plan a maintenance window.{{ else \
+                               if match \"^(concurrent-|disable-|engine-image-pod-|system-managed-csi-components-)\" $labels.setting }}Read the reason in \
+                               longhorn-manager's log: no instance manager restarts for this setting.{{ else }}Instance managers restart once their volumes \
+                               are detached: plan a maintenance window.{{ end }}";
 
 /// What to do about a setting that waits for nothing any more. Longhorn looks at a setting when it changes and once an
 /// hour; after some failures it does not try again before that (longhorn-manager v1.7.3 to v1.12.1

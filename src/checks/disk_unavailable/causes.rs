@@ -157,6 +157,13 @@ causes! {
             [read "ssh <node> 'sudo journalctl -n 50 --no-pager -u kubelet -u k3s-agent -u k3s -u rke2-agent'", read NODE,
              read "kubectl -n <namespace> get leases.coordination.k8s.io"]
         ways NODE_SAYS;
+    NODE_NETWORK_DOWN = warning "node_network_down"
+        "the node's CNI reports that its pod network is down, so engines lose the replicas on other nodes"
+        fix "Fix the CNI on node <node>: read the log of its pod there. Rebuilds and salvages then start automatically. Do not delete replicas or \
+             restart instance managers." [
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read "kubectl describe node <node>",
+        ];
     NODE_PRESSURE = warning "node_pressure"
         "the kubelet reports pressure on the node, so Longhorn uses neither the node nor its disks"
         fix "Free up what node <node> is short of: disk space (kubelet or container runtime), memory, or process IDs. Until then, the kubelet may evict \

@@ -57,6 +57,7 @@ pub(super) fn run<'c>(
     let found = [
         (away.map(|ready| not_ready(cluster, counts, node, ready)), "unavailable, so redundancy is lower"),
         (pressure(cluster, out, node), "at risk: the kubelet may evict the instance manager"),
+        (network_down(cluster, out, node), "unreachable for engines on other nodes"),
     ];
     for (finding, how) in found.into_iter().filter_map(|(finding, how)| Some((finding?, how))) {
         let impact = match cluster.objects.replicas.of(Owner::Node, &node.metadata.name).count() {
@@ -168,6 +169,27 @@ fn blocking<'c>(cluster: &'c Cluster, node: &str) -> Vec<&'c str> {
     let there =
         cluster.objects.replicas.of(Owner::Node, node).filter(|replica| volumes::never_started(replica));
     there.filter(of_degraded).map(|replica| replica.metadata.name.as_str()).collect()
+}
+
+/// What the CNI itself writes into the node: Calico's at its end, clouds' until a route is there. The kubelet stays Ready.
+fn network_down(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
+    let name = &node.metadata.name;
+    let kube =
+        cluster.objects.kube_nodes.get(name).filter(|_| nodes::kube_ready(cluster, name) == Some(true))?;
+    let down = condition(&kube.status.conditions, "NetworkUnavailable")?;
+    if down.status != ConditionStatus::True || !is_lasting(cluster, out, "network", name, down) {
+        return None;
+    }
+    let there = cluster.objects.replicas.of(Owner::Node, name).map(|replica| &*replica.spec.volume_name);
+    let hurt = |name: &&str| {
+        let volume = cluster.objects.volumes.get(*name);
+        volume.is_some_and(|volume| volume.status.robustness != VolumeRobustness::Healthy)
+    };
+    let message = format!("the pod network of node {name} is down");
+    let finding = about(cluster, node, &causes::NODE_NETWORK_DOWN, message)
+        .volumes(cluster.volume_refs(there.filter(hurt)))
+        .since(down.last_transition_time.get());
+    Some(finding.fact(api(said(&format!("node {name}"), down)).quoting(&down.message)))
 }
 
 fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {

@@ -46,7 +46,7 @@ gauges! {
         absent "nodes.longhorn.io cannot be read or no disk was measured",
         example "predict_linear(longhorn_health_fullest_disk_used_ratio[6h], 4 * 86400) > 1";
     ROOM = Gauge "longhorn_health_largest_replica_bytes" ["nodes"]
-        "Largest new v1 replica (no tags) that at least 1, 2 or 3 nodes can take, in bytes.",
+        "Size in bytes of the largest new v1 replica (no tags) that at least 1, 2 or 3 nodes can take.",
         absent "nodes.longhorn.io or settings.longhorn.io cannot be read",
         example "longhorn_health_largest_replica_bytes{nodes=\"3\"} < 20 * 1024 ^ 3";
 }

@@ -48,15 +48,14 @@ pub static CHECK: Check = check! {
         for_: "10m",
         summary: "Longhorn's driver deployer is blocked.",
         description: "longhorn-driver-deployer{{ with $labels.node }} on node {{ . }}{{ end }} cannot deploy the CSI driver. The driver stays missing or \
-                      outdated. Check the longhorn-manager pods that it is waiting for, then DNS.",
-        why: "The finding waits five minutes and the alert ten more, so that an installation on slow nodes can finish. If the managers are the cause, as \
-              usual, their alert fires first.",
+                      outdated. Check the longhorn-manager pods that the deployer is waiting for, then DNS.",
+        why: "The check waits 5 min and the alert 10 min more for installations on slow nodes. If the managers are the cause, their alert fires first.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Driver deployer blocked",
-        description: "Driver deployers that are waiting or crashing. managers_down: fix the managers first. dns_suspected: Ready managers cannot be \
-                      reached.",
+        description: "Driver deployers that are waiting or crashing. Cause managers_down: fix the managers first. Cause dns_suspected: Ready managers cannot \
+                      be reached.",
         no_data: "the driver deployer is not blocked, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("driver_deployer_blocked")
     }],

@@ -33,11 +33,11 @@ causes! {
              default image." [read IMAGES, read VOLUMES];
     INCOMPATIBLE = warning "incompatible"
         "the engine image is too old or too new for the managers, but volumes use it"
-        fix "Upgrade the engines that use this image before you upgrade Longhorn further. If you skipped several minor releases, go back to one that \
-             supports the old and the new image." [read IMAGES, read VOLUMES];
+        fix "Upgrade the engines that use this image before you upgrade Longhorn further. If you skipped minor releases and managers cannot start, return to \
+             the last release that supports both images." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
         "the live upgrade of a volume's engine has been running for half an hour"
-        but "info if Longhorn upgrades the engine only while the volume is detached"
+        but "info while it waits for a detach"
         fix "Find out why new replicas are down (instance manager, cordon, failed start). If all are running, read the owning manager's log. Or detach and \
              reattach the volume (interrupts its workload)." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide",

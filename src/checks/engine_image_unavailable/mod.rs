@@ -38,7 +38,7 @@ pub static CHECK: Check = check! {
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
         "Engine images by the state that Longhorn reports, each counted once: deployed, deploying, incompatible, error, unset.",
-        absent "engineimages.longhorn.io cannot be read; a state without any is 0",
+        absent "engineimages.longhorn.io cannot be read (an empty state is 0)",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }
 

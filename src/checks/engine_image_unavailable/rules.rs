@@ -9,9 +9,9 @@ pub(super) const ALERTS: &[Alert] = &[
         when: When::Found(&[&DEPLOYED_NOWHERE]),
         for_: "2m",
         summary: "A Longhorn engine image is missing on all nodes.",
-        description: "Engine image {{ $labels.object }} is missing on all Ready nodes. No volume that needs it can attach. Find out why its pods \
-                      are failing.",
-        why: "The finding allows ten minutes for pulling the image. The alert waits only two more, because every pod that needs a volume is waiting.",
+        description: "Engine image {{ $labels.object }} is missing on all Ready nodes. Volumes that need this image cannot attach. Find out why the image's \
+                      pods are failing.",
+        why: "The check allows 10 min for pulling the image. The alert waits only 2 min more, because every pod that needs a volume is waiting.",
     },
     alert! { "LonghornEngineImageUnavailable",
         when: When::Found(&[&MISSING_ON_NODE, &IMAGE_UNKNOWN, &INCOMPATIBLE]),
@@ -19,9 +19,9 @@ pub(super) const ALERTS: &[Alert] = &[
         for_: "5m",
         keep_firing_for: "5m",
         summary: "A Longhorn engine image is missing where volumes need it.",
-        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. \
-                      Volumes that need it cannot attach{{ with $labels.node }} there{{ end }}. Find out why its pod is failing.",
-        why: "The finding allows ten minutes for pulling the image. The alert waits five more minutes so that a rollout over many nodes can finish.",
+        description: "Engine image {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is missing, unknown or incompatible. Volumes that need \
+                      this image cannot attach{{ with $labels.node }} there{{ end }}. Find out why the image's pod is failing.",
+        why: "The check allows 10 min for pulling the image. The alert waits 5 min more for a rollout over many nodes to finish.",
     },
     alert! { "LonghornEngineUpgradeStuck",
         when: When::Found(&[&UPGRADE_STUCK]),
@@ -29,8 +29,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "The live upgrade of a Longhorn engine is stuck.",
         description: "The engine upgrade of volume {{ $labels.object }} has been running for more than 30 min. The volume still serves I/O but \
                       cannot be migrated. Check that its new replicas are running.",
-        why: "An upgrade takes a minute or two. The finding allows 30 min because many may run at once. The alert waits 15 min more for the last one to \
-              finish.",
+        why: "One upgrade takes a minute or two, but the check allows 30 min because many can run at once. The alert waits 15 min more for the last one.",
     },
 ];
 
@@ -40,7 +39,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Engine images by state",
         description: "Engine images by reported state: deployed on every Ready node, still deploying, or incompatible with the managers.",
         width: Width::Third,
-        no_data: "the exporter cannot read engineimages.longhorn.io, or there is none",
+        no_data: "there is no engine image, or the exporter cannot read engineimages.longhorn.io",
         ..Panel::STAT.of(&IMAGES)
     },
     Panel {

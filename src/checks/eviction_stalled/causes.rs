@@ -30,8 +30,8 @@ causes! {
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
             ]
         way ATTACHED "volumes are still attached"
-            fix "Move the workloads that use these volumes off node <node>. The drain moves each pod itself, unless the pod lacks a \
-                 controller or has its own PodDisruptionBudget."
+            fix "Move pods without a controller or with their own PodDisruptionBudget off node <node>, if they use these volumes. The drain \
+                 moves all other pods itself."
         way BY_HAND "a volume is attached manually"
             fix "Detach the manually attached volumes from node <node> in Longhorn's UI. A drain does that only if setting \
                  detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
@@ -42,7 +42,7 @@ causes! {
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
             ]
-        way ENGINE_STOPPED "Longhorn lists a stopped engine"
+        way ENGINE_STOPPED "Longhorn still lists a stopped engine"
             fix "Check that no volume is attached to the node. Then delete pod <object>: it runs nothing, so the drain can continue. Longhorn recreates it \
                  after the uncordon." [
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
@@ -71,10 +71,12 @@ causes! {
                 read ON_NODE,
             ]
         way NOTHING_LEFT "the budget is obsolete"
-            fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget." [
+            fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget. If no engine or replica runs in that \
+                 instance manager, delete the budget." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
-                read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
-            ];
+                read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
+                change "kubectl -n <namespace> delete poddisruptionbudgets <object>",
+            ] proven "the fix asks that nothing runs in the instance manager; Longhorn recreates a budget that it needs";
     NO_SCHEDULABLE_DISK = warning "no_schedulable_disk"
         "volumes on an evicted disk need a replica elsewhere, but no disk can take it"
         fix "Allow scheduling on another node or disk, add a disk, free space, or fix the volumes' tags and anti-affinity. The evidence lists what \

@@ -33,19 +33,17 @@ pub static CHECK: Check = check! {
             summary: "Eviction of a Longhorn node or disk has stalled.",
             description: "Eviction{{ with $labels.disk }} of disk {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }} has stalled. Find \
             out why no other disk can take its replicas (space, tags, anti-affinity). Do not remove the node or disk: it still holds data.",
-            why: "The findings wait 30 min without progress, or 5 min without a schedulable disk. The alert waits 15 min more, so that someone can add a \
-                  disk.",
+            why: "The check waits 30 min without progress, or 5 min without a schedulable disk. The alert waits 15 min more, in case someone is adding a disk.",
         },
         alert! { "LonghornDrainBlocked",
             when: When::Found(&[&causes::DRAIN_BLOCKED]),
             only: Some(Severity::Warning),
             for_: "15m",
             summary: "A Longhorn instance manager is blocking a node drain.",
-            description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ \
-                          . }}{{ else }} its node{{ end }}. Longhorn deletes the budget once no volume is attached \
-                          there and node-drain-policy is satisfied. Move the remaining volumes and replicas off the \
-                          node, but do not delete the budget yourself.",
-            why: "The finding waits 15 min for the workloads to leave. The alert waits 15 min more, so that a usual drain can finish.",
+            description: "PodDisruptionBudget {{ $labels.object }} blocks the drain of{{ with $labels.node }} node {{ . }}{{ else }} its node{{ end }}. \
+                          Longhorn deletes the budget once no volume is attached there and node-drain-policy is satisfied. Move the node's volumes and \
+                          replicas away, but do not delete the budget.",
+            why: "The check waits 15 min for the workloads to leave the node. The alert waits 15 min more for a normal drain to finish.",
         },
     ],
     panels: PANELS,
@@ -55,8 +53,7 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Replicas left to evict",
-        description: "Replicas still on nodes and disks being evicted, by disk UUID. At 0, the disk is empty. Flat without a rebuild: the eviction has \
-                      stalled.",
+        description: "Replicas still on nodes and disks being evicted, by disk name. At 0, the disk is empty. Flat without a rebuild: it has stalled.",
         no_data: "no eviction is requested, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&REMAINING_REPLICAS)
     },
@@ -70,8 +67,7 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Last progress of eviction",
-        description: "When the number of replicas and copies on a disk being evicted last changed. After half an hour without a change or rebuild, the \
-                      eviction has stalled.",
+        description: "Last change in the number of replicas and copies on each disk being evicted. After 30 min without change or rebuild, it has stalled.",
         unit: Unit::FromNow,
         no_data: "no eviction is in progress, or the exporter is not reporting",
         ..Panel::TABLE.of(&PROGRESS)
@@ -79,8 +75,7 @@ const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Eviction,
         title: "Blocked drains",
-        description: "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: an eviction or drain is \
-                      waiting.",
+        description: "Instance managers' PodDisruptionBudgets on cordoned nodes. Info: the node is only cordoned. Warning: a drain is waiting.",
         columns: &["severity", "object", "node"],
         expr: "max by ($cluster object, node, severity) \
                (longhorn_health_finding{$job, check=\"eviction_stalled\", cause=\"drain_blocked\"}) == 1",
@@ -93,11 +88,11 @@ const PANELS: &[Panel] = &[
 gauges! {
     REMAINING_REPLICAS = Gauge "longhorn_health_eviction_remaining_replicas" ["node", "disk"]
         "Replicas still assigned to a disk whose eviction was requested. Label disk is the disk's name in spec.disks.",
-        absent "nothing requests eviction of the disk, neither a person nor node-drain-policy",
+        absent "neither a person nor node-drain-policy requests eviction of the disk",
         example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
     REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]
         "Backing image copies still assigned to a disk whose eviction was requested by hand.",
-        absent "no person requests eviction of the disk; automatic eviction leaves backing images alone",
+        absent "no person requests eviction of the disk (automatic eviction leaves backing images alone)",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
         "Unix time of the last change in the number of replicas and copies on a disk being evicted.",

@@ -18,15 +18,15 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
-        way LIMITED "it has a memory limit"
+        way LIMITED "it reached its memory limit"
             fix "Raise or remove the pod's memory limit (set by a LimitRange, a policy or v2's CPU pinning). Until then, do not \
                  restart other instance managers: new pods get that limit."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
-            fix "Upgrade to 1.11.1 or use image v1.11.0-hotfix-1: v1.11.0 leaks memory (issue 12573). Until then, free memory on the node. Find out from its \
-                 longhorn-manager's log why no pod was created.";
+            fix "Upgrade to v1.11.1, or use longhorn-instance-manager:v1.11.0-hotfix-1: v1.11.0 leaks memory (issue 12573). Until then, free memory on the \
+                 node. Read its longhorn-manager's log to find out why no pod was created.";
     POD_FAILED = critical "pod_failed"
         "the instance manager's pod has terminated, and no new one is being created"
-            but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
+            but "less severe in the first 3 min"
         fix "Find out why the node's longhorn-manager has not created a new pod. Only that manager can create it, and usually does so \
              within two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
@@ -66,7 +66,7 @@ causes! {
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"]
             proven "the fix asks to check first that no process of the pod runs on the node";
     POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created"
-            but "warning in the first 3 min, info in the first 2 min if nothing ran in the pod"
+            but "less severe in the first 3 min"
         fix "Find out why the node's longhorn-manager has not created the pod. Only that manager can create it, and usually does so within \
              two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",

@@ -48,8 +48,8 @@ pub static CHECK: Check = check! {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Instance managers by state",
-            description: "All instance managers. `starting` and `stopped` are normal for a few seconds, or while an old instance manager is running \
-                if v2 is the default engine.",
+            description: "Instance managers by state. `starting` and `stopped` are normal briefly. If v2 is the default engine, they are also normal beside an \
+                old instance manager.",
             no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&STATES)
         },
@@ -67,7 +67,7 @@ pub static CHECK: Check = check! {
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
         "Instance managers by status.currentState, each counted once. A missing or unrecognized state counts as unknown.",
-        absent "never (a state without any is 0)",
+        absent "never (an empty state is 0)",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }
 
@@ -88,18 +88,16 @@ const DOWN: Alert = alert! { "LonghornInstanceManagerDown",
     summary: "A Longhorn instance manager is down.",
     description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is down, with all its engines and replicas. No \
                   volume can attach to the node. Check the instance manager's pod, then the node's longhorn-manager.",
-    why: "The finding turns critical after three minutes (five for a start), because Longhorn's back-off is two minutes. The alert waits one more minute \
-          to ignore a single outlier.",
+    why: "The finding becomes critical after 3 min (5 min during startup), because Longhorn's back-off is 2 min. The alert waits 1 min more.",
 };
 
 const UNLABELLED: Alert = alert! { "LonghornInstanceManagerLabelsMissing",
     when: When::Found(&[&causes::LABEL_MISSING]),
     for_: "5m",
     summary: "A running Longhorn instance manager lacks its labels.",
-    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels by which Longhorn finds it. \
-                  Some releases delete it with its engines and replicas, others start none on the node. Put the labels back before \
-                  you restart a manager or upgrade.",
-    why: "Longhorn sets the labels when it creates the object, so every object has them from the start.",
+    description: "Instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} lacks the labels that Longhorn needs. Some releases delete \
+                  it and its engines and replicas, others start no instance manager there. Restore the labels before any manager restart or upgrade.",
+    why: "The alert waits only 5 min, because Longhorn sets the labels when it creates an instance manager.",
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -48,8 +48,8 @@ pub static CHECK: Check = check! {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Old instance managers by cause",
-            description: "Old instance managers left after an upgrade. engine_upgrade_pending, reattach_pending and replica_held are expected until \
-                          the volumes are upgraded and reattached.",
+            description: "Old instance managers left after an upgrade. Causes engine_upgrade_pending, reattach_pending and replica_held are expected until the \
+                          volumes are upgraded and reattached.",
             no_data: "the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&OLD)
         },
@@ -63,7 +63,7 @@ pub static CHECK: Check = check! {
                    (longhorn_health_finding_volume{$job, check=\"instance_manager_old\"}) == 1",
             legend: "{{volume}}",
             width: Width::Full,
-            no_data: "no volume holds an old instance manager, or the exporter is not reporting",
+            no_data: "no volume keeps an old instance manager in use, or the exporter is not reporting",
             ..Panel::TABLE
         },
     ],
@@ -76,7 +76,7 @@ gauges! {
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
         "Running or starting instances that keep an old instance manager in use, by role and cause (why they stay).",
-        absent "the instance manager is not old, or nothing holds it",
+        absent "the instance manager is not old, or no instance keeps it in use",
         example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
 }
 
@@ -84,10 +84,9 @@ const STUCK: Alert = alert! { "LonghornOldInstanceManagerStuck",
     when: When::Found(&[&causes::ORPHAN_HELD, &causes::CLEANUP_STUCK, &causes::DELETION_STUCK]),
     for_: "15m",
     summary: "An old Longhorn instance manager is not being removed.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being \
-                  removed and keeps reserving CPU and memory. Run the command below to find out what keeps it. Do not \
-                  delete it until you know the cause.",
-    why: "Longhorn removes an idle instance manager within 30 seconds. The alert waits a quarter of an hour, because an upgrade restarts all managers.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is not being removed and keeps reserving CPU and \
+                  memory. Run the command below to find the cause. Until you know it, do not delete the instance manager.",
+    why: "Longhorn removes an idle instance manager within 30 s. The alert waits 15 min, because an upgrade restarts all managers.",
 };
 
 const HELD: Alert = alert! { "LonghornOldInstanceManagerHeld",
@@ -95,9 +94,9 @@ const HELD: Alert = alert! { "LonghornOldInstanceManagerHeld",
     runbook_only: &[&causes::NODE_DOWN, &causes::CLEANUP_PENDING],
     for_: "24h",
     summary: "An old Longhorn instance manager is still running volumes a day after the upgrade.",
-    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is still running volumes, as is normal after \
-    an upgrade. No I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes at a convenient time.",
-    why: "Old instance managers are normal after an upgrade. A day later, the upgrade is over and they have probably been forgotten.",
+    description: "Old instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }} is still running volumes, which is normal after an \
+    upgrade. No I/O is at risk. Upgrade these volumes' engines, then detach and attach the volumes at a convenient time.",
+    why: "The alert waits 24 h, because old instance managers are normal right after an upgrade. A day later, they have probably been forgotten.",
 };
 
 fn run(cluster: &Cluster, out: &mut Outcome) {

@@ -55,7 +55,7 @@ pub static CHECK: Check = check! {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Shortest liveness window",
-            description: "How long a liveness probe may fail before the kubelet kills the instance manager: 15, 30 or, from 1.9.2 on, 66 s.",
+            description: "Shortest time that a liveness probe may fail before the kubelet kills the instance manager. It is 15, 30 or (from 1.9.2 on) 66 s.",
             unit: Unit::Seconds,
             expr: "min by ($cluster data_engine) (data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min{$job})",
             legend: "{{data_engine}}",
@@ -66,8 +66,7 @@ pub static CHECK: Check = check! {
         },
         Panel {
             title: "CPU over request",
-            description: "CPU use of each instance manager pod divided by its CPU request. Above 1, a busy node can starve it until its liveness \
-                          probe fails.",
+            description: "CPU use of each instance manager pod divided by its CPU request. Above 1, a busy node can starve the pod until its probe fails.",
             unit: Unit::Ratio,
             expr: "sum by ($cluster pod) (rate(container_cpu_usage_seconds_total{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
                    container!=\"\", $variables}[$__rate_interval])) / sum by ($cluster pod) (kube_pod_container_resource_requests{\
@@ -77,7 +76,7 @@ pub static CHECK: Check = check! {
         },
         Panel {
             title: "Memory",
-            description: "Working set of each instance manager pod. A steady climb ends in an OOM kill, and all its volumes detach.",
+            description: "Working set of each instance manager pod. A steady climb ends in an OOM kill, which detaches all the pod's volumes.",
             unit: Unit::Bytes,
             expr: "sum by ($cluster pod) (container_memory_working_set_bytes{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
                    container!=\"\", $variables})",
@@ -85,8 +84,7 @@ pub static CHECK: Check = check! {
         },
         Panel {
             title: "Network traffic",
-            description: "Bytes per second that each instance manager pod receives and sends (writes, rebuilds). At the limit of the node's \
-                          link, probes and replicas time out.",
+            description: "Bytes per second that each instance manager pod receives and sends (writes, rebuilds). At the link's limit, probes and replicas time out.",
             unit: Unit::Bytes,
             expr: "sum by ($cluster pod) (rate(container_network_receive_bytes_total{namespace=\"$namespace\", pod=~\"instance-manager-.+\", \
                    $variables}[$__rate_interval])) + sum by ($cluster pod) (rate(container_network_transmit_bytes_total{\
@@ -98,7 +96,7 @@ pub static CHECK: Check = check! {
 
 gauges! {
     WINDOW = Gauge "longhorn_health_instance_manager_min_probe_window_seconds" ["data_engine"]
-        "Shortest time, in seconds, that a data engine's instance manager pods tolerate a failing liveness probe (period times threshold).",
+        "Shortest time in seconds for which a data engine's instance manager pods tolerate a failing liveness probe (period times threshold).",
         absent "no instance manager pod of this data engine has a liveness probe",
         example "longhorn_health_instance_manager_min_probe_window_seconds < 30";
     INSTANCES = Gauge "longhorn_health_instance_manager_max_instances" ["data_engine"]
@@ -115,14 +113,14 @@ static BUSIEST: Record = Record {
     name: "data_engine:longhorn_health_instance_manager_max_instances:max",
     expr: "max without ($without) (longhorn_health_instance_manager_max_instances{$job})",
     labels: &["data_engine"],
-    help: "Instances in the busiest instance manager of a data engine.",
+    help: "Instances in a data engine's busiest instance manager.",
 };
 
 static SHORTEST_WINDOW: Record = Record {
     name: "data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min",
     expr: "min without ($without) (longhorn_health_instance_manager_min_probe_window_seconds{$job})",
     labels: &["data_engine"],
-    help: "Shortest liveness window of the instance managers of a data engine.",
+    help: "Shortest liveness window of a data engine's instance managers, in seconds.",
 };
 
 const PRIORITY_CLASS: Alert = alert! { "LonghornPriorityClassMismatch",
@@ -130,10 +128,9 @@ const PRIORITY_CLASS: Alert = alert! { "LonghornPriorityClassMismatch",
     without: &["object", "node"],
     for_: "2h",
     summary: "Longhorn keeps replacing idle instance managers: PriorityClass differs from the setting.",
-    description: "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a \
-                  globalDefault class. So Longhorn replaces idle instance managers every hour. Set priority-class to \
-                  the pods' class in a maintenance window.",
-    why: "Longhorn compares the two classes every hour. If they still differ after two hours, no change is in progress.",
+    description: "The instance manager pods' PriorityClass differs from setting priority-class, usually because of a globalDefault class. Longhorn therefore \
+                  replaces idle instance managers every hour. Set priority-class to the pods' class in a maintenance window.",
+    why: "Longhorn compares the two PriorityClasses every hour. The alert waits 2 h to rule out a change in progress.",
 };
 
 const BUSY: Threshold = Threshold {
@@ -142,7 +139,7 @@ const BUSY: Threshold = Threshold {
     least: 0.0,
     unit: "instances",
     is_range: false,
-    why: "engines and replicas on one node. The knowledge base article on restarted instance managers gives no number, so this is only a first guess.",
+    why: "The default of 100 engines and replicas on one node is a first guess. The knowledge base article on restarted instance managers gives no number.",
 };
 
 const IMPATIENT: Threshold = Threshold {
@@ -168,7 +165,7 @@ const UNDER_PRESSURE: Alert = alert! { "LonghornInstanceManagerUnderPressure",
     summary: "A busy Longhorn instance manager's liveness probe gives up too early.",
     description: "The busiest {{ $labels.data_engine }} instance manager is running {{ $value }} engines and replicas. Under CPU load, the kubelet may kill \
                   them all, because the liveness probe gives up within $window seconds. Upgrade Longhorn, or spread the volumes.",
-    why: "The release decides how long the probe may fail, so only an upgrade or fewer processes help. Neither is urgent: the alert waits an hour.",
+    why: "The release sets how long the probe may fail, so only an upgrade or fewer processes help. Neither is urgent, so the alert waits 1 h.",
 };
 
 /// The first release with the fix bears this long.

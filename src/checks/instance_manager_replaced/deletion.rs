@@ -114,7 +114,7 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
         ));
         return Judged::new(ReplacementVerdict::SettingsSync, evidence);
     }
-    let seen = scene.successor.map_or("the pod cannot be compared with its successor", |_| {
+    let seen = scene.successor.map_or("its successor cannot be read", |_| {
         "the pod's successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
     });
     evidence.push(api(format!("nothing ran in the pod. Who stopped it is unknown: {seen}")));

@@ -112,7 +112,7 @@ fn impact(cluster: &Cluster, end: &End, volumes: &[VolumeRef]) -> String {
             format!("none: it held only replicas of {}, which no workload used", users_of(volumes))
         }
         (false, _) if end.severity == Severity::Info => {
-            let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume));
+            let whole = end.hits.volumes.iter().all(|volume| is_whole(cluster, volume, false));
             let then = if whole { "all are back" } else { "they are being rebuilt or return with the node" };
             format!("{} stayed attached: only replicas ended, and {then}", users_of(volumes))
         }

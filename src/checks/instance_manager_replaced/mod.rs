@@ -56,7 +56,7 @@ pub static CHECK: Check = check! {
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "Ended instance managers",
-            description: "Instance manager pods that ended per hour. Longhorn itself causes settings_sync and cleanup.",
+            description: "Instance manager pods that ended per hour. Causes settings_sync and cleanup come from Longhorn itself.",
             expr: "max by ($cluster cause, expected) \
                    (increase(longhorn_health_instance_manager_replacements_total{$job}[1h]))",
             legend: "{{cause}}",
@@ -93,7 +93,7 @@ const LOOPING: Alert = alert! { "LonghornInstanceManagerProbeLoop",
     summary: "A liveness probe keeps killing a Longhorn instance manager.",
     description: "The liveness probe keeps killing instance manager {{ $labels.object }}{{ with $labels.node }} on {{ . }}{{ end }}, with all its \
                   engines and replicas. If several nodes are affected, check the pod network. Otherwise take load off the node.",
-    why: "Three kills within an hour count as a loop. The alert waits one minute to ignore a single outlier.",
+    why: "The check counts three kills within an hour as a loop. The alert waits 1 min more to ignore a single outlier.",
 };
 
 const REPLACED: Alert = alert! { "LonghornInstanceManagerReplaced",
@@ -275,7 +275,11 @@ fn is_made_good(
                 && cluster.age(at) >= RECOVERED
                 && hits.volumes.iter().all(|name| is_settled(cluster, name))
         }
-        true => hits.volumes.iter().all(|name| is_whole(cluster, name)),
+        // rebuilds wait for each other
+        true => {
+            let rebuilds = hits.volumes.iter().any(|name| is_rebuilt(cluster, name));
+            hits.volumes.iter().all(|name| is_whole(cluster, name, rebuilds))
+        }
         false => {
             let key = Observation { check: CHECK.id, fact: MADE_GOOD, object: uid.into() };
             cluster.history.first_seen(&key).is_some()
@@ -288,14 +292,18 @@ fn is_made_good(
     out.ever(OVER, uid, good && cluster.age(at) >= aftermath::AFTER) || good
 }
 
-/// True where a volume is there and has all of its replicas, or gets the last of them now.
-fn is_whole(cluster: &Cluster, volume: &str) -> bool {
-    cluster.objects.volumes.get(volume).is_some_and(|volume| match volume.status.robustness {
-        VolumeRobustness::Degraded => {
-            volumes::current_engine(cluster, volume).is_some_and(|engine| volumes::rebuild(engine).is_some())
-        }
+/// True where a volume is there and has all of its replicas, or gets the last of them now or after others.
+fn is_whole(cluster: &Cluster, volume: &str, rebuilds: bool) -> bool {
+    cluster.objects.volumes.get(volume).is_some_and(|one| match one.status.robustness {
+        VolumeRobustness::Degraded => rebuilds || is_rebuilt(cluster, volume),
         robustness => robustness != VolumeRobustness::Faulted,
     })
+}
+
+fn is_rebuilt(cluster: &Cluster, volume: &str) -> bool {
+    let volume = cluster.objects.volumes.get(volume);
+    let engine = volume.and_then(|volume| volumes::current_engine(cluster, volume));
+    engine.is_some_and(|engine| volumes::rebuild(engine).is_some())
 }
 
 /// True where a volume whose engine died is attached again and whole. A virtual machine may still have the errors of the time between.

@@ -17,6 +17,9 @@ use crate::facts::{api, nodes};
 use crate::history::ends::EndSeen;
 use crate::longhorn::{DataEngine, Event, InstanceManager, Meta, Pod};
 
+/// One that left no trace and hit nothing is no longer looked for after this time.
+const LONG_AGO: SignedDuration = SignedDuration::from_hours(1);
+
 /// A pod that is this much younger than its instance manager is not its first.
 const WELL_AFTER: SignedDuration = SignedDuration::from_mins(10);
 /// The same where something else tells of an end, too.
@@ -166,7 +169,7 @@ pub(super) fn end<'a>(
     ));
     let verdict = judged.verdict;
     // a drained node has none for as long as it is cordoned, often for longer than Events are kept
-    let expected = cluster.is_watched() || uncordoned.is_some();
+    let expected = cluster.is_watched() || uncordoned.is_some() || cluster.age(made) >= LONG_AGO;
     let harmless = verdict == ReplacementVerdict::Unknown && hits.facts.is_empty() && expected;
     let harmless = harmless || is_made_good(cluster, &judged, (&before_it, made), &hits, out);
     Some(End::of([name.as_str(), node.as_str()], judged, harmless, made, Some(pod), hits))

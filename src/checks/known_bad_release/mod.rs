@@ -61,7 +61,7 @@ pub static CHECK: Check = check! {
         description: "This cluster can trigger a known bug of its Longhorn release: {{ reReplaceAll \"issue_\" \
                       \"https://github.com/longhorn/longhorn/issues/\" $labels.cause }}. Upgrade to the release that \
                       the finding names. Until then, use the finding's workaround.",
-        why: "Upgrades are planned, so the alert waits an hour to ignore triggers that come and go. Anything with an immediate impact has its own alert.",
+        why: "The alert waits 1 h to ignore triggers that come and go, because upgrades need planning. Bugs with an immediate impact have their own alerts.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
@@ -69,7 +69,7 @@ pub static CHECK: Check = check! {
         description: "Bugs of the installed release that this cluster can trigger. Upgrade to fix them. The report also lists bugs whose \
                       trigger cannot be checked.",
         columns: &["cause"],
-        no_data: "the trigger of no known issue is met, or the exporter is not reporting",
+        no_data: "this cluster can trigger no known bug, or the exporter is not reporting",
         ..Panel::TABLE.of_findings("known_bad_release")
     }],
     of_the_release: true,
@@ -101,7 +101,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 issue.cause,
                 daemon_set(cluster),
                 headline(issue, release),
-                format!("{}. {}", capitalised(why), issue.advice(cluster, release)),
+                format!("{} {}.", issue.advice(cluster, release), capitalised(why)),
             ),
             Trigger::Absent => {}
         }

@@ -21,7 +21,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::{APART, DELETION};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
+use crate::longhorn::{CsiAttachment, LonghornNode, Meta, Orphan, OrphanType, Pod, Volume};
 
 const TARGETS: &str = "kubectl -n <namespace> get backuptargets.longhorn.io";
 
@@ -59,6 +59,16 @@ causes! {
                 read "kubectl -n <namespace> get daemonsets,deployments,pods",
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
             ];
+    DETACH_STUCK = warning "detach_stuck" "a volume is still attached an hour after Kubernetes detached it, because its attacher fails"
+        fix "Read the attachment's detach error and fix its cause. csi-attacher retries automatically. Do not remove the finalizer while a pod uses the \
+             volume." [
+            read "kubectl describe volumeattachments.storage.k8s.io <object>",
+            read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
+            read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
+        ]
+        way PV_MISSING "its PersistentVolume is missing"
+            fix "Create PersistentVolume <volume> again (volumeHandle <volume>, reclaim policy Retain) once no pod on <node> uses it: csi-attacher then \
+                 detaches it. Do not delete the Longhorn volume.";
     BACKUP_DELETION_STUCK = warning "backup_deletion_stuck" "backups were deleted over a day ago, but their store still has them"
         fix "Read the Backup's message and the managers' logs: usually the store's credentials lack permission to remove objects. Longhorn \
              retries. Do not remove finalizers: the data would stay."
@@ -103,15 +113,15 @@ pub static CHECK: Check = check! {
     gauges: GAUGES,
     alerts: &[alert! { "LonghornLeftBehind",
         when: When::Found(&[
-            &REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &BACKUP_DELETION_STUCK, &ROLLED_BACK,
-            &ORPHANS,
+            &REPLICAS_PILED_UP, &WITHOUT_VOLUME, &DELETION_STUCK, &DETACH_STUCK, &BACKUP_DELETION_STUCK,
+            &ROLLED_BACK, &ORPHANS,
         ]),
         only: Some(Severity::Warning),
         for_: "30m",
         summary: "Longhorn has left replicas, engines or orphans behind.",
         description: "Longhorn has left objects behind: {{ $labels.object }}. They take space and slow down every manager. Find out where they come \
                       from before you delete any.",
-        why: "Leftovers are normal for a few seconds after a volume is deleted or a replica is rebuilt. The alert waits half an hour to ignore them.",
+        why: "Leftovers are normal for a few seconds after a volume is deleted or a replica is rebuilt. The alert waits 30 min to ignore them.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Storage,
@@ -256,6 +266,7 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         }
         out.report(finding.facts(away));
     }
+    attachments(cluster, out);
     let nodes = cluster.objects.longhorn_nodes.iter().map(|one| (&one.metadata, true));
     let orphans = cluster.objects.orphans.iter().map(|one| (&one.metadata, false));
     for (meta, is_node) in nodes.chain(orphans).filter(|(meta, _)| meta.is_deleting()) {
@@ -270,6 +281,34 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
             let way = if dismantled { &HALF_UNINSTALLED } else { &OF_ANOTHER_KIND };
             out.report(finding.way(way).impact("none for volumes"));
         }
+    }
+}
+
+/// Attachments that csi-attacher does not let go on a node that is Ready: it looks for the PersistentVolume (external-attacher v4.10.0
+/// pkg/controller/csi_handler.go csiDetach).
+fn attachments(cluster: &Cluster, out: &mut Outcome) {
+    for csi in cluster.objects.csi_attachments.iter().filter(|csi| csi.metadata.is_deleting()) {
+        let (name, node) = (csi.metadata.name.as_str(), csi.spec.node_name.as_str());
+        let begun = Begun::At(csi.metadata.deletion_timestamp.get());
+        let said = csi.status.detach_error.message.as_str();
+        let stuck = observe(cluster, out, "detach", name, begun).at_least(DELETION, Unknown::Counts);
+        if !stuck || said.is_empty() || nodes::kube_ready(cluster, node) != Some(true) {
+            continue;
+        }
+        let volume = csi.spec.source.persistent_volume_name.as_str();
+        let users = cluster.volume_refs([volume]);
+        let lost = said.to_ascii_lowercase().contains("persistentvolume") && said.contains("not found");
+        let why = if lost { ": its PersistentVolume is missing" } else { "" };
+        let message = format!("{} cannot detach from {node}{why}", text::claims_of(&users));
+        out.report(
+            Finding::about(&DETACH_STUCK, cluster.object::<CsiAttachment>(name), message)
+                .way(lost.then_some(&PV_MISSING))
+                .node(node)
+                .volumes(users)
+                .since(csi.metadata.deletion_timestamp.get())
+                .impact("the volume cannot attach elsewhere, and holds up a drain of its node")
+                .fact(api(format!("detach error: {}", text::quoted(said))).quoting(said)),
+        );
     }
 }
 

@@ -85,11 +85,11 @@ gauges! {
         absent "the node's manager is not in a crash loop",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "Seconds a crash-looping longhorn-manager ran before its last crash. About 60 or 120 points to the webhook.",
+        "Seconds that a crash-looping longhorn-manager ran before its last crash. About 60 s or 120 s points to the webhook.",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]
-        "Exit code of a crash-looping longhorn-manager's last run: 1 fatal error, 2 panic, 137 killed.",
+        "Exit code of a crash-looping longhorn-manager's last run: 1 (fatal error), 2 (panic) or 137 (killed).",
         absent "the node's manager is not in a crash loop",
         example "longhorn_health_manager_last_exit_code == 2";
     RESTARTS = Counter "longhorn_health_manager_restarts_total" ["node"]

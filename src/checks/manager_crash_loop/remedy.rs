@@ -53,8 +53,8 @@ pub(super) fn old_managers(cluster: &Cluster, pod: &Pod) -> Vec<(Name, String)> 
 pub fn plain_settings(cluster: &Cluster) -> Remedy {
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(
-        "Continue the upgrade to 1.10 or later, which wrote these settings and can read them. To stay on this release, set each to its value for the \
-         v1 data engine only (repeat rejected patches).",
+        "Continue the upgrade to 1.10 or later, which wrote these settings. To stay on this release, set each setting to its v1 value. Repeat \
+         rejected patches.",
     )
     .read(format!("kubectl -n {namespace} get settings.longhorn.io"));
     facts::by_engine(cluster).fold(remedy, |remedy, (name, value)| {

@@ -12,8 +12,8 @@ const RESTARTS: Threshold = Threshold {
     least: 0.0,
     unit: "restarts",
     is_range: false,
-    why: "A rollout or a reboot causes one or two restarts, a crash loop at least six an hour. The loop's longest round takes 540 s (Service check \
-    120 s, server 120 s, back-off 300 s).",
+    why: "A rollout or a reboot causes 1 or 2 restarts, a crash loop at least 6 per hour. One round of the loop takes at most 540 s (Service check 120 s, \
+    server 120 s, back-off 300 s).",
 };
 
 /// What the alert and the panel about restarts share.
@@ -40,8 +40,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} is crash-looping. This manager's volumes cannot attach, \
                       detach or rebuild, but running I/O continues. Run the command below to find the cause.",
-        why: "The alert waits three minutes, so that a manager can recover during a rollout. It does not start over between two crashes or when the \
-              cause changes.",
+        why: "The alert waits 3 min for a manager to recover during a rollout. The wait does not restart between two crashes or when the cause changes.",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -57,8 +56,8 @@ pub const ALERTS: &[Alert] = &[
         description: "longhorn-manager{{ with $labels.node }} on {{ . }}{{ end }} restarted about {{ $value | printf \"%.0f\" }} times in the \
                       last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the last run ended \
                       (`kubectl logs --previous`).",
-        why: "The alert counts restarts, because a rate would mislead. rate(...[1h]) > 0.1 means 360 restarts an hour, which the kubelet's back-off \
-              makes impossible.",
+        why: "The alert counts restarts per hour, because a rate is per second. For example, rate(...[1h]) > 0.1 would mean 360 restarts an hour, more than \
+              the kubelet's back-off allows.",
         runbook: RESTARTS_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -79,8 +78,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         summary: "A Longhorn manager is crash-looping.",
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} is crash-looping. This manager's volumes \
                       cannot attach, detach or rebuild, but running I/O continues. Read how the last run ended (`kubectl logs --previous`).",
-        why: "The waiting reason vanishes while the container runs between two crashes. The alert looks back ten minutes (twice the longest back-off), \
-              so that it does not start over each time.",
+        why: "The waiting reason disappears while the container runs between two crashes. To keep counting, the alert looks back 10 min (twice the longest \
+              back-off).",
         runbook: CRASH_LOOP_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -97,8 +96,8 @@ pub const WITHOUT_EXPORTER: &[Alert] = &[
         description: "Container longhorn-manager of pod {{ $labels.namespace }}/{{ $labels.pod }} restarted about {{ $value | printf \"%.0f\" \
                       }} times in the last hour. During each restart, this manager's volumes cannot attach, detach or rebuild. Read how the \
                       last run ended (`kubectl logs --previous`).",
-        why: "The alert counts restarts, because a rate would mislead. rate(...[1h]) > 0.1 means 360 restarts an hour, which the kubelet's back-off \
-              makes impossible.",
+        why: "The alert counts restarts per hour, because a rate is per second. For example, rate(...[1h]) > 0.1 would mean 360 restarts an hour, more than \
+              the kubelet's back-off allows.",
         runbook: RESTARTS_RUNBOOK,
         ..Alert::DEFAULT
     },
@@ -109,8 +108,7 @@ const LOOP_STEPS: &[Step] = &[Step::at(0.0, "green"), Step::at(1.0, "red")];
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Managers in a crash loop",
-        description: "Longhorn managers that crash-loop, including those running briefly between crashes. If red, open the managers dashboard for node \
-                      and cause.",
+        description: "Longhorn managers that crash-loop, including those running briefly between crashes. If red, open the managers dashboard.",
         expr: "max without ($without) (longhorn_health_managers{$job, state=\"crash_looping\"})",
         legend: "crash-looping",
         steps: LOOP_STEPS,
@@ -120,16 +118,15 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Managers",
-        description: "Longhorn managers by state, each counted once. If a manager is down or not ready for several minutes, its node's volumes are \
-                      unmanaged.",
+        description: "Longhorn managers by state, each counted once. If a manager is down or not ready for minutes, its node's volumes are unmanaged.",
         no_data: "the exporter cannot read pods",
         ..Panel::TIME_SERIES.of(&MANAGERS)
     },
     Panel {
         dashboard: Dashboard::Managers,
         title: "Crash loops by cause",
-        description: "Crash-looping managers, with their causes. Evidence: log, or fingerprint (exit code and run time). The alert's runbook \
-                      has the fix for each cause.",
+        description: "Crash-looping managers, with their causes. The evidence is a log or a fingerprint (exit code and run time). The alert's runbook has the \
+                      fix for each cause.",
         columns: &["cause", "node", "evidence"],
         no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::TABLE.of(&CRASH_LOOPING)
@@ -137,7 +134,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Manager restarts in an hour",
-        description: "Restarts of each node's manager container in the last hour. One or two are normal in a rollout or after a reboot.",
+        description: "Restarts of each node's manager container in the last hour. One or two are normal during a rollout or after a reboot.",
         expr: "max by ($cluster node) (node:longhorn_health_manager_restarts:max_increase1h{$job})",
         legend: "{{node}}",
         steps: &[Step::threshold("LonghornManagerHighRestarts", &RESTARTS, "orange")],

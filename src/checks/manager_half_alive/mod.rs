@@ -112,16 +112,15 @@ pub static CHECK: Check = check! {
         for_: "5m",
         keep_firing_for: "5m",
         summary: "A longhorn-manager is Ready but is not working.",
-        description: "A longhorn-manager is Ready but not working, as {{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node \
-                      {{ . }}{{ end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save that manager's log before you \
-                      restart it.",
-        why: "The finding waits five minutes for work that takes a manager a second. The alert waits five more minutes, in case of a burst of work.",
+        description: "A longhorn-manager is Ready but not working, as {{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ \
+                      end }} shows. Volumes may fail to attach or detach, but running I/O continues. Save the manager's log before you restart the manager.",
+        why: "The check waits 5 min for work that normally takes a manager 1 s. The alert waits 5 min more, in case of a burst of work.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Undone work",
         description: "Stalled objects whose longhorn-manager is Ready. Above 0, that manager is probably hanging.",
-        no_data: "every Ready manager works, or the exporter is not reporting",
+        no_data: "every Ready manager is working, or the exporter is not reporting",
         ..Panel::TABLE.of(&UNDONE)
     }],
 };
@@ -129,7 +128,7 @@ pub static CHECK: Check = check! {
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
         "Objects stalled for 5 min while the longhorn-manager that handles them is Ready.",
-        absent "the manager works or is not Ready, or its objects cannot be read",
+        absent "the manager is working or not Ready, or its objects cannot be read",
         example "longhorn_health_manager_stalled_objects > 0";
 }
 

@@ -2,7 +2,7 @@
 
 use crate::check::gauges;
 
-const NO_PROBE: &str = "the DaemonSet longhorn-manager has no probe of this kind; no stock release has a startup or liveness probe";
+const NO_PROBE: &str = "the DaemonSet longhorn-manager lacks this probe (stock ones have only readiness)";
 
 gauges! {
     PERIOD = Gauge "longhorn_health_manager_probe_period_seconds" ["probe"]
@@ -18,7 +18,7 @@ gauges! {
         absent NO_PROBE,
         example "longhorn_health_manager_probe_failure_threshold";
     TOLERANCE = Gauge "longhorn_health_manager_probe_tolerance_seconds" ["probe"]
-        "Seconds of failures that the probe tolerates: period times failure threshold.",
+        "Seconds for which the probe may fail before Kubernetes acts: period times failure threshold.",
         absent NO_PROBE,
         example "longhorn_health_manager_probe_tolerance_seconds{probe=\"startup\"} < 300";
     START_LIMIT = Gauge "longhorn_health_manager_start_limit_seconds" []
@@ -27,7 +27,7 @@ gauges! {
         example "longhorn_health_manager_start_limit_seconds";
     SLOWEST = Gauge "longhorn_health_manager_start_to_ready_max_seconds" []
         "Longest startup of the running managers, in seconds from container start to Ready, including waits for other nodes.",
-        absent "the pods show no startup, for example because all changed readiness long after their start",
+        absent "no pod shows its startup time, for example because each changed readiness again long after its start",
         example "longhorn_health_manager_start_to_ready_max_seconds > longhorn_health_manager_start_limit_seconds";
     SLOW = Gauge "longhorn_health_manager_start_to_ready_seconds" ["node"]
         "Seconds from container start to Ready, for managers whose own startup took longer than the start limit.",

@@ -9,22 +9,21 @@ pub const ALERTS: &[Alert] = &[
     alert! { "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
-        summary: "A Longhorn manager started more slowly than its webhook wait allows.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to become Ready than this \
-                      release waits for the webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, \
-                      TLS Secrets and pod network.",
-        why: "The limit is the release's own wait (60 s from 1.5.0, 120 s from 1.9.2), without waits for other nodes. The alert waits five minutes, so \
-              that a nearly complete startup can finish.",
+        summary: "A Longhorn manager took longer to start than it waits for its webhook.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to start than it waits for its webhook. \
+                      Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network.",
+        why: "The alert waits 5 min for a nearly complete startup to finish. The limit is the release's webhook wait (60 s from 1.5.0, 120 s from 1.9.2), \
+              without waits for other nodes.",
     },
     alert! { "LonghornManagerProbeFailing",
         when: When::Found(&[&causes::PROBE_FAILING]),
         for_: "5m",
         keep_firing_for: "10m",
         summary: "A probe of a Longhorn manager keeps failing.",
-        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If its \
-                      readiness probe fails, the pod serves neither the webhook nor the API. Read its Unhealthy events, and check the node's load.",
-        why: "The finding needs about as many failures in ten minutes as the probe tolerates. Events show only their first and last occurrence, so the \
-              check assumes that the others are evenly spread.",
+        description: "A probe of manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} keeps failing after startup. If the \
+                      readiness probe fails, the pod serves no webhook or API. Read the pod's Unhealthy events, and check the node's load.",
+        why: "The check needs about as many failures in 10 min as the probe tolerates. Events show only the first and last failure, so the check assumes that \
+              the others are evenly spread.",
     },
 ];
 
@@ -47,7 +46,7 @@ pub const PANELS: &[Panel] = &[
                 legend: "limit of the release",
             },
         ],
-        no_data: "the pods show no startup, or the exporter is not reporting",
+        no_data: "no startup time is known, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&SLOW)
     },
     Panel {
@@ -70,8 +69,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Probe tolerance",
-        description: "Seconds of failures that each probe tolerates. A startup window below 300 s can kill managers that are waiting for their turn \
-        to start.",
+        description: "Seconds for which each probe may fail. A startup window below 300 s can kill managers that are waiting for their turn to start.",
         unit: Unit::Seconds,
         width: Width::Quarter,
         no_data: "no probe is configured, or the exporter is not reporting",

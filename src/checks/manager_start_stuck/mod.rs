@@ -52,8 +52,8 @@ pub static CHECK: Check = check! {
         description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} is stuck during startup. This manager's \
                       volumes cannot attach, detach or rebuild, and other nodes' managers may be waiting for it. Read its current log, not the \
                       previous one.",
-        why: "The finding begins after one minute if the log names the cause, otherwise after the release's startup limit. The alert waits three \
-            minutes longer, so that an API server can restart.",
+        why: "The check reports a stuck startup after 1 min if the log names the cause, otherwise at the release's startup limit. The alert waits 3 min more, \
+            in case an API server is restarting.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,

@@ -38,18 +38,18 @@ pub static CHECK: Check = check! {
         for_: "1m",
         runbook_only: &[&causes::SHIM_DISCONNECTED],
         summary: "A node lost its iSCSI connections to Longhorn volumes.",
-        description: "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned \
-                      read-only. Check that they are attached and writable, then find out whether the node's instance manager was replaced.",
-        why: "The alert waits only one minute: a detach logs out first, so in normal operation a kernel never loses iSCSI connections. A lost shim \
-        has no alert: it is reported only with such errors.",
+        description: "Node {{ $labels.object }}'s kernel lost iSCSI connections in the last hour. Its volumes may have detached or turned read-only. Check \
+                      that the volumes are attached and writable, and whether the node's instance manager was replaced.",
+        why: "The alert waits only 1 min, because kernels never lose iSCSI connections in normal operation: a detach logs out first. A lost shim has no alert, \
+        because the check reports it only with such errors.",
     }],
     panels: &[
         Panel {
             dashboard: Dashboard::InstanceManagers,
             title: "iSCSI errors by node",
-            description: "iSCSI errors that node-problem-detector reported in the last hour. The real number may be higher, because bursts are \
-                          dropped. Compare with the replacements above.",
-            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
+            description: "iSCSI errors that node-problem-detector reported in the last hour. Bursts are dropped, so the real number may be higher. Compare \
+                          with panel Last replacements.",
+            no_data: "no error in the last hour, node-problem-detector does not report them, or the exporter is not reporting",
             ..Panel::TIME_SERIES.of(&EVENTS)
         },
         Panel {
@@ -58,7 +58,7 @@ pub static CHECK: Check = check! {
             description: "When each node's kernel last lost an iSCSI connection, or containerd lost a shim at about that time.",
             unit: Unit::FromNow,
             columns: &["cause", "node", "Value"],
-            no_data: "no error within an hour, no node-problem-detector that reports them, or the exporter is not reporting",
+            no_data: "no error in the last hour, node-problem-detector does not report them, or the exporter is not reporting",
             ..Panel::TABLE.of(&LAST)
         },
     ],
@@ -66,12 +66,12 @@ pub static CHECK: Check = check! {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Times the node's Events reported the error in the last hour. The real number may be higher: bursts are dropped.",
-        absent "there is no such Event within an hour, or node-problem-detector does not report them",
+        "Errors that the node's Events reported in the last hour. Bursts are dropped, so the real number may be higher.",
+        absent "there is no such Event from the last hour, or node-problem-detector does not report such errors",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
         "Unix time when the node last reported the error.",
-        absent "there is no such Event within an hour, or node-problem-detector does not report them",
+        absent "there is no such Event from the last hour, or node-problem-detector does not report such errors",
         example "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600";
 }
 

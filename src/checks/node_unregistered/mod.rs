@@ -44,16 +44,16 @@ pub static CHECK: Check = check! {
         only: Some(Severity::Warning),
         for_: "3m",
         summary: "A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager.",
-        description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager, so Longhorn cannot use \
-                      it. Read its manager's log. If the node is lost, delete it in Longhorn once its replicas are rebuilt elsewhere.",
-        why: "The finding waits ten minutes for a start, five for a node being replaced, one if the cause is known. The alert fires no later than the \
-              alert on the webhook outage that this can cause.",
+        description: "Node {{ $labels.object }} is missing from Kubernetes or Longhorn, or has no running longhorn-manager. Longhorn cannot use the node: read \
+                      its manager's log. Delete a lost node in Longhorn once its replicas are rebuilt elsewhere.",
+        why: "The check waits 10 min for a startup, 5 min for a node replacement, 1 min for a known cause. The alert waits only 3 min more, so it fires no \
+              later than the alert on a resulting webhook outage.",
     }],
     panels: &[
         Panel {
             dashboard: Dashboard::Managers,
             title: "Nodes by registration",
-            description: "Longhorn nodes by state: registered, manager never finished its startup, removed from Kubernetes only, no running manager.",
+            description: "Longhorn nodes by state: registered, never_started (not in Longhorn), node_gone (only in Longhorn), manager_missing (not running).",
             width: Width::Third,
             no_data: "the exporter cannot read pods or nodes.longhorn.io",
             ..Panel::STAT.of(&NODES)

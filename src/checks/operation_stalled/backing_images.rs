@@ -133,7 +133,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     .with(Name::BackingImage, name)
     .facts(said.map(|said| api(format!("the image's message: {}", text::quoted(said))).quoting(said)))
     .fact(tries)
-    .facts((!states.is_empty()).then(|| api(format!("the image's copies: {}", states.join(", ")))));
+    .facts((!states.is_empty()).then(|| api(format!("states of the image's copies: {}", states.join(", ")))));
     let source = cluster.objects.backing_image_data_sources.get(name).filter(|_| unreached(said));
     match (source, lost) {
         (Some(source), _) => finding.way(&NO_SOURCE).node(&source.spec.node_id),
@@ -212,7 +212,7 @@ fn finding(
         }
     }
     if !states.is_empty() {
-        finding = finding.fact(format!("the image's copies: {}", states.join(", ")));
+        finding = finding.fact(format!("states of the image's copies: {}", states.join(", ")));
     }
     let managers = cluster.objects.backing_image_managers.iter();
     for manager in managers.filter(|manager| manager.spec.backing_images.contains_key(name)).take(5) {

@@ -12,9 +12,9 @@ pub(super) const ALERTS: &[Alert] = &[alert! { "LonghornOperationStalled",
     runbook_only: &[&PURGE_FAILED],
     for_: "10m",
     summary: "A Longhorn operation has failed or stalled.",
-    description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or \
-                  backing image). Until it succeeds, its result cannot be used. Run the command below to find the cause.",
-    why: "If no error is reported, the finding waits half an hour or more. The alert waits ten more minutes so that Longhorn can retry.",
+    description: "An operation on {{ $labels.object }} has failed or stalled (expansion, restore, purge, clone, system backup, system restore or backing \
+                  image). Its result cannot be used yet. Run the command below to find the cause.",
+    why: "If Longhorn reports no error, the check waits 30 min or more. The alert waits 10 min more for Longhorn to retry.",
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {
@@ -24,6 +24,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     columns: &["operation", "Value"],
     expr: "max by ($cluster operation) (longhorn_health_unfinished_operations{$job}) > 0",
     legend: "{{operation}}",
-    no_data: "every operation advances or has ended, or the exporter is not reporting",
+    no_data: "no operation has failed or stalled, or the exporter is not reporting",
     ..Panel::TABLE
 }];

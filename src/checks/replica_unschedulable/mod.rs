@@ -130,7 +130,7 @@ pub static CHECK: Check = check! {
         summary: "Longhorn finds no disk for a volume's replica.",
         description: "Longhorn finds no disk for a replica of volume {{ $labels.object }}. The volume lacks a copy, even if Longhorn reports it as \
         healthy. Run the command below to find out what each disk lacks.",
-        why: "The finding waits ten minutes, enough for a node to reboot. The alert waits ten more minutes so that someone can finish adding a disk.",
+        why: "The check waits 10 min, enough for a node to reboot. The alert waits 10 min more for someone to finish adding a disk.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,

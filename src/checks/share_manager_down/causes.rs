@@ -71,10 +71,12 @@ causes! {
             [read "kubectl -n <namespace> get services", read SHARE, change DELETE]
             proven "no client reaches the server without its Service; the data is in the volume, not in the pod";
     RESTARTING = critical "restarting"
-        "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour"
-        fix "Find out what keeps killing the NFS server: memory, node, damaged file system, or unreachable Service longhorn-recovery-backend. From \
-             1.7 on, its lease can expire on a busy node."
+        "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour",
+        of_data: NotServed
+        fix "Read the NFS server's Events and log to find out what kills it: memory, node, damaged file system, or unreachable Service \
+             longhorn-recovery-backend. From 1.7 on, a busy node can let its lease expire."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
+        way DEVICE_TAKEN "multipathd may hold its device" fix BLACKLIST [read MULTIPATH, read POD_LOG]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
             fix "Find out why the managers keep restarting. Without their Service longhorn-recovery-backend, the NFS server of <release> \
                  exits (fixed in 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
@@ -84,7 +86,8 @@ causes! {
                  in 1.5.5 and 1.6.2). Do not restart these pods until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
     OOM_KILLED = critical "oom_killed"
-        "the NFS server keeps being OOM-killed at a memory limit that Longhorn did not set" but "warning if fewer than six times in half an hour"
+        "the NFS server keeps being OOM-killed at a memory limit that Longhorn did not set" but "warning if fewer than six times in half an hour",
+        of_data: NotServed
         fix NO_LIMIT [read "kubectl -n <namespace> get limitranges -o yaml", read POD_LIMIT, read SHARE];
 }
 

@@ -116,11 +116,11 @@ const CONSTANTLY: usize = 6;
 pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     let name = &share.manager.metadata.name;
     let times = format!("{} in {}", counted(share.replaced, "time"), text::duration(WINDOW));
-    let backend = backend::unsteady(cluster);
     let whose = whose(cluster, share);
     let its = |gone: &&crate::history::GonePod| gone.last.metadata.name == format!("share-manager-{name}");
     let last = cluster.history.gone_pods().rfind(its);
     let limit = share.pod.and_then(limited).or_else(|| limited(&last?.last));
+    let backend = backend::unsteady(cluster).filter(|_| limit.is_none());
     let message = match share.remounts {
         _ if let Some(limit) = &limit => {
             format!("the NFS server of {whose} keeps being OOM-killed at {limit}")
@@ -142,6 +142,8 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     if share.replaced < CONSTANTLY {
         finding = finding.severity(Severity::Warning);
     }
+    let taken = share.pod.filter(|_| limit.is_none()).and_then(|pod| multipath(cluster, &pod.spec.node_name));
+    finding = finding.way(taken.as_ref().map(|_| &causes::DEVICE_TAKEN)).facts(taken);
     if let Some(backend) = backend {
         finding = finding
             .way(backend.way)
@@ -208,10 +210,11 @@ pub(super) fn cause(cluster: &Cluster, share: &Share) -> &'static Cause {
         let on = &share.manager.status.owner_id;
         return match nodes::down(cluster, on) {
             Some(_) => &causes::NODE_DOWN,
-            None if !attached => &causes::VOLUME_NOT_ATTACHED,
+            // its volume is attached for it, once it is there
             None if not_created(cluster, share).and_then(not_started::way_of).is_some() => {
                 &causes::POD_REJECTED
             }
+            None if !attached => &causes::VOLUME_NOT_ATTACHED,
             None => &causes::POD_MISSING,
         };
     };

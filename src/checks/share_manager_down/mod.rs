@@ -54,7 +54,7 @@ pub static CHECK: Check = check! {
 gauges! {
     SHARES = Gauge "longhorn_health_share_managers" ["state"]
         "Share managers (NFS servers of RWX volumes) by the state that Longhorn reports, each counted once.",
-        absent "there is no share manager, or sharemanagers.longhorn.io cannot be read; a state without any is 0",
+        absent "there is no share manager, or sharemanagers.longhorn.io cannot be read (an empty state is 0)",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
     NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
         "1 for every RWX volume that pods use but whose NFS server is down, by cause.",

@@ -13,10 +13,9 @@ pub(super) const ALERTS: &[Alert] = &[
         keep_firing_for: "5m",
         severity: Severity::Critical,
         summary: "A Longhorn RWX volume is unavailable.",
-        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: \
-                      its NFS server is down. Every pod that uses the claim hangs. Run the command below to find out why.",
-        why: "The finding allows three minutes for a failover. The alert waits three more minutes, so that it never fires before the alert on its \
-        cause (manager, node or attachment).",
+        description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is unavailable: its NFS server \
+                      is down. Every pod that uses the claim hangs. Run the command below to find the cause.",
+        why: "The check allows 3 min for a failover. The alert waits 3 min more to let the alert on the cause (manager, node or attachment) fire first.",
     },
     alert! { "LonghornShareManagerRestarting",
         when: When::Found(&[&RESTARTING, &OOM_KILLED]),
@@ -24,10 +23,10 @@ pub(super) const ALERTS: &[Alert] = &[
         keep_firing_for: "30m",
         as_found: true,
         summary: "The NFS server of a Longhorn RWX volume keeps being replaced.",
-        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Its clients hang each time. Find \
-                      out how the last server ended: OOM kill, lost node or expired lease.",
-        why: "The finding needs three replacements in 30 min. Six replacements are critical, because all clients then hang every five minutes. To \
-        avoid flapping, it keeps firing for 30 min after the finding ends.",
+        description: "The NFS server of volume {{ $labels.object }} was replaced at least three times in 30 min. Clients hang at each replacement. Find out \
+                      how the last server ended: OOM kill, lost node or expired lease.",
+        why: "The check needs 3 replacements in 30 min, and 6 are critical, because clients then hang every 5 min. To avoid flapping, the alert keeps firing \
+        for 30 min after the finding ends.",
     },
 ];
 

@@ -49,14 +49,14 @@ pub static CHECK: Check = check! {
         for_: "5m",
         keep_firing_for: "5m",
         summary: "One of your own Longhorn signatures matches.",
-        description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end \
-                      }}. Run the command below: its finding names the signature and the fix.",
-        why: "The alert waits five minutes to ignore a restart of the exporter or an object that is written twice.",
+        description: "A signature from your own file matches{{ with $labels.object }} {{ . }}{{ end }}{{ with $labels.node }} on node {{ . }}{{ end }}. Run \
+                      the command below to find the signature and its fix.",
+        why: "The alert waits 5 min to ignore brief matches after an exporter restart or two quick writes of an object.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Managers,
         title: "Your signatures",
-        description: "How many objects each of your own signatures matches. Each match is a finding.",
+        description: "Number of objects that each of your own signatures matches. Each match is a finding.",
         columns: &["signature", "severity"],
         no_data: "no signature matches, none is configured, or the exporter is not reporting",
         ..Panel::TABLE.of(&MATCHES)

@@ -70,7 +70,7 @@ pub static CHECK: Check = check! {
         for_: "10m",
         summary: "A Longhorn volume is at or near its snapshot limit.",
         description: "Volume {{ $labels.object }} is at or near its snapshot limit. At the limit, its backups and rebuilds fail. Delete unneeded snapshots.",
-        why: "A recurring job deletes old snapshots right after it takes a new one. The alert gives the job ten minutes to do so.",
+        why: "The alert waits 10 min for a recurring job, which deletes old snapshots right after it takes a new one.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -84,7 +84,7 @@ pub static CHECK: Check = check! {
 gauges! {
     SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume", "pvc_namespace", "pvc"]
         "Number of snapshots of a volume that is at or near its snapshot limit.",
-        absent "the volume has fewer, is not attached, or engines cannot be read",
+        absent "the volume has fewer snapshots, is not attached, or engines cannot be read",
         example "longhorn_health_volume_snapshots > 240";
 }
 

@@ -85,7 +85,7 @@ pub static CHECK: Check = check! {
         summary: "Longhorn components run different releases.",
         description: "{{ $labels.object }} runs a different release from the rest of Longhorn. Calls between different releases may fail. Finish \
                       the upgrade.",
-        why: "The finding waits half an hour. The alert waits another half hour, so that a rollout over many nodes can finish.",
+        why: "The check and the alert each wait 30 min for a rollout over many nodes to finish.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,

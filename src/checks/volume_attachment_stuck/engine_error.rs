@@ -84,6 +84,12 @@ const SIGNS: [(&[&str], &Way); 10] = [
     ),
 ];
 
+/// Where an engine runs, or between two starts is to run again.
+fn node<'a>(cluster: &'a Cluster, engine: &'a Engine) -> &'a str {
+    let wanted = cluster.objects.volumes.get(&engine.spec.volume_name).map(|volume| &volume.spec.node_id);
+    wanted.filter(|_| engine.spec.node_id.is_empty()).unwrap_or(&engine.spec.node_id)
+}
+
 /// Everything that objects say of why the engine does not start.
 pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec<&'a str> {
     let Some(engine) = engine else { return Vec::new() };
@@ -91,7 +97,7 @@ pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec
         let maps = [&manager.status.instance_engines, &manager.status.instances];
         maps.into_iter().filter_map(|map| map.get(engine.metadata.name.as_str()))
     };
-    let managers = cluster.instance_managers_on(&engine.spec.node_id).flat_map(of_manager);
+    let managers = cluster.instance_managers_on(node(cluster, engine)).flat_map(of_manager);
     let said = managers.map(|instance| instance.status.error_msg.as_str());
     let created = condition(&engine.status.conditions, "InstanceCreation");
     said.chain(created.map(|created| created.message.as_str()))
@@ -103,9 +109,10 @@ pub(super) fn texts<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Vec
 /// controller/instance_handler.go printInstanceLogs).
 pub(super) fn logged<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Option<&'a str> {
     let engine = engine?;
-    let managers = cluster.instance_managers_on(&engine.spec.node_id).map(|manager| &manager.metadata.name);
+    let node = node(cluster, engine);
+    let managers = cluster.instance_managers_on(node).map(|manager| &manager.metadata.name);
     let pods = managers.filter_map(|name| cluster.objects.pods.get(name));
-    let pods = pods.chain(cluster.manager_pod_on(&engine.spec.node_id));
+    let pods = pods.chain(cluster.manager_pod_on(node));
     let lines = pods.flat_map(|pod| cluster.history.logs_of(pod)).flat_map(|log| log.text.lines());
     let tells = |line: &&str| {
         let line = line.to_ascii_lowercase();

@@ -165,10 +165,10 @@ causes! {
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
             fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and \
                  DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
-        way KEPT_AWAY_BY_LABEL "the node lacks a label for the CSI plugin"
+        way KEPT_AWAY_BY_LABEL "the node lacks the CSI plugin's node label"
             fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise, detach all volumes and remove the \
                  label from setting system-managed-components-node-selector. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
-        way KEPT_OUT_BY_LABEL "the node lacks a label for the CSI plugin and the manager"
+        way KEPT_OUT_BY_LABEL "the node lacks Longhorn's node labels"
             fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise, detach all volumes and remove the \
                  label from system-managed-components-node-selector and DaemonSet longhorn-manager. csi-attacher then retries."
                 [read NODE, read KEPT_BY]
@@ -287,8 +287,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that cannot attach or detach, except at severity info. In alerts, aggregate away cause and severity.",
-        absent "the volume attaches and detaches, or volumes or engines cannot be read",
+        "1 for every volume that cannot attach or detach (severity info excluded). In alerts, aggregate away cause and severity.",
+        absent "the volume can attach and detach, or volumes or engines cannot be read",
         example "max without (instance, pod, cause, severity) (longhorn_health_volume_attachment_stuck) == 1";
 }
 

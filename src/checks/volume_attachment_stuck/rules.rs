@@ -11,11 +11,9 @@ pub(super) const ALERTS: &[Alert] = &[alert! { "LonghornVolumeAttachmentStuck",
     severity: Severity::Critical,
     as_found: true,
     summary: "A Longhorn volume is stuck attaching or detaching.",
-    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is stuck attaching or \
-                  detaching. Its pods cannot start, or keep losing the device. Run the command below to find the node, engine or attachment ticket that \
-                  blocks it.",
-    why: "The findings wait ten minutes, or for three crashes or failed starts of the engine. The alert waits five more minutes, in case you are already \
-          working on it.",
+    description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is stuck attaching or detaching. Its \
+                  pods cannot start, or keep losing the device. Run the command below to find the node, engine or attachment ticket that blocks the volume.",
+    why: "The check waits 10 min, or until the engine has crashed or failed to start 3 times. The alert waits 5 min more, in case someone is fixing it.",
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {
@@ -23,6 +21,6 @@ pub(super) const PANELS: &[Panel] = &[Panel {
     title: "Volumes stuck attaching or detaching",
     description: "Volumes that are stuck attaching or detaching, keep losing their engine, or are attached although no workload uses them.",
     columns: &["cause", "volume", "pvc_namespace", "pvc"],
-    no_data: "every volume attaches and detaches, or the exporter is not reporting",
+    no_data: "no volume is stuck, or the exporter is not reporting",
     ..Panel::TABLE.of(&STUCK)
 }];

@@ -82,7 +82,9 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
         (None, Some((one, other, _))) => {
             (format!(" between {one} and {other}"), format!("degraded {times} times"))
         }
-        (None, None) => (String::new(), format!("degraded {times} times since {first:.0}")),
+        (None, None) => {
+            (String::new(), format!("degraded {times} times in {}", text::age(cluster.age(first))))
+        }
     };
     let message = format!("{whose} keeps losing replicas{place}: {how}");
     Some(

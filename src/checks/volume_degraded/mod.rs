@@ -53,7 +53,7 @@ ways! { FAILED_REBUILD:
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until the network works, do not drain or \
              reboot any node: <node> may hold a volume's last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
-    ONE_CUT_OFF "one node cannot be reached by any of them"
+    ONE_CUT_OFF "no other node can reach one node"
         fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if set. Until the network \
              works, do not drain or reboot any node."
         [read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>", read REPLICAS, read EVENTS];
@@ -176,20 +176,20 @@ pub static CHECK: Check = check! {
 
 gauges! {
     MISSING = Gauge "longhorn_health_volume_missing_replicas" ["volume", "pvc_namespace", "pvc"]
-        "Missing replicas of a degraded volume.",
+        "Number of missing replicas of a degraded volume.",
         absent "the volume is not degraded, or volumes cannot be read",
         example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
     PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume", "pvc_namespace", "pvc"]
-        "Progress of a degraded volume's rebuild, from 0 to 1. The slowest one if several are running.",
-        absent "no rebuild of the volume runs, or its engine does not report progress",
+        "Progress of a degraded volume's rebuild, from 0 to 1. If several are running, the slowest counts.",
+        absent "the volume is not being rebuilt, or its engine does not report progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "copy_node", "severity"]
         "1 for every multi-replica volume with only one healthy copy (on copy_node). In alerts, aggregate away severity, which can change.",
-        absent "the volume has more healthy replicas or is meant to have one, is being deleted, or volumes or replicas cannot be read",
+        absent "the volume has more healthy replicas, is meant to have one, is being deleted, or volumes or replicas cannot be read",
         example "max without (instance, pod, severity) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
         "1 for every degraded volume that is not recovering, by cause. Findings of severity info do not count.",
-        absent "the volume is not degraded, or a rebuild advances or may still begin",
+        absent "the volume is not degraded, or its rebuild is advancing or may still begin",
         example "max without (instance, pod, cause) (longhorn_health_volume_not_recovering) == 1";
 }
 
@@ -275,15 +275,15 @@ fn is_degraded(volume: &Volume) -> bool {
     volume.status.robustness == VolumeRobustness::Degraded && !volume.metadata.is_deleting()
 }
 
-/// Replicas that are read and written: by the engine, which is what Longhorn counts, else by their own times.
+/// Replicas that hold all data: by the engine and by their own times the fewer, where both tell (a v2 engine that restores writes to
+/// replicas that were never in step, #12515).
 fn healthy(cluster: &Cluster, volume: &Volume) -> i64 {
-    let modes = volumes::current_engine(cluster, volume).map(|engine| &engine.status.replica_mode_map);
-    let count = match modes.filter(|modes| !modes.is_empty()) {
-        Some(modes) => modes.values().filter(|mode| **mode == ReplicaMode::ReadWrite).count(),
-        None => {
-            cluster.replicas_of(&volume.metadata.name).filter(|replica| volumes::is_healthy(replica)).count()
-        }
-    };
+    let modes =
+        volumes::current_engine(cluster, volume).map(|engine| engine.status.replica_mode_map.values());
+    let written = modes.map_or(0, |modes| modes.filter(|mode| **mode == ReplicaMode::ReadWrite).count());
+    let replicas = cluster.replicas_of(&volume.metadata.name);
+    let in_step = replicas.filter(|replica| volumes::is_healthy(replica)).count();
+    let count = if written.min(in_step) == 0 { written.max(in_step) } else { written.min(in_step) };
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

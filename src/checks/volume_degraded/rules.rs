@@ -12,8 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[
         summary: "A degraded Longhorn volume is not recovering.",
         description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} has too few replicas and \
                       is not recovering. It works, but the next failure may destroy its data. Run the command below to find out what blocks the rebuild.",
-        why: "The finding waits 15 min for a rebuild to begin, and 30 min for it to advance. The alert waits ten more minutes, in case someone is making \
-              changes by hand.",
+        why: "The check waits 15 min for a rebuild to begin, and 30 min for it to advance. The alert waits 10 min more, in case someone is fixing it.",
     },
     alert! { "LonghornVolumeLastCopy",
         when: When::Flag { gauge: &super::LAST_COPY, labels: &[] },
@@ -22,11 +21,10 @@ pub(super) const ALERTS: &[Alert] = &[
         severity: Severity::Critical,
         as_found: true,
         summary: "A Longhorn volume is on its last copy.",
-        description: "Do not drain or reboot {{ with $labels.copy_node }}{{ . }}{{ else }}the node of volume {{ $labels.volume }}'s copy{{ end }}: it \
-                      holds the only healthy copy. The volume works, but the next failure may destroy its data. Check the rebuild with the command \
-                      below.",
-        why: "The alert waits ten minutes, because a rebuild that ends by then needs no action. It is critical while another replica's node is down, \
-              because that replica does not come back by itself.",
+        description: "Do not drain or reboot {{ with $labels.copy_node }}{{ . }}{{ else }}the node of volume {{ $labels.volume }}'s copy{{ end }}: it holds \
+                      the volume's only healthy copy. The volume works, but the next failure may destroy its data. Check the rebuild with the command below.",
+        why: "The alert waits 10 min, because a rebuild that ends by then needs no action. It is critical while another replica's node is down, because that \
+              replica does not return by itself.",
     },
 ];
 
@@ -34,14 +32,14 @@ pub(super) const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Volumes,
         title: "Degraded volumes",
-        description: "Missing replicas of degraded volumes. The next panel shows the rebuild's progress.",
+        description: "Missing replicas of each degraded volume. Panel Progress of rebuilds shows how far the rebuilds are.",
         no_data: "no volume is degraded, or the exporter is not reporting",
         ..Panel::TABLE.of(&MISSING)
     },
     Panel {
         dashboard: Dashboard::Volumes,
         title: "Progress of rebuilds",
-        description: "Progress of each degraded volume's rebuild. Flat for half an hour: stalled. Falling to 0 repeatedly: a loop.",
+        description: "Rebuild progress of each degraded volume. If flat for 30 min, it has stalled. If it keeps falling to 0, it keeps restarting.",
         unit: Unit::Ratio,
         no_data: "no degraded volume is being rebuilt, or the exporter is not reporting",
         ..Panel::TIME_SERIES.of(&PROGRESS)
@@ -51,7 +49,7 @@ pub(super) const PANELS: &[Panel] = &[
         title: "Volumes not recovering",
         description: "Degraded volumes that are not recovering: the rebuild is stalled, keeps failing, finds no disk or is disabled.",
         columns: &["cause", "volume", "pvc_namespace", "pvc"],
-        no_data: "every degraded volume recovers, or the exporter is not reporting",
+        no_data: "every degraded volume is recovering, or the exporter is not reporting",
         ..Panel::TABLE.of(&STUCK)
     },
 ];

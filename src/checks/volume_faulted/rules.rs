@@ -12,8 +12,7 @@ pub(super) const ALERTS: &[Alert] = &[alert! { "LonghornVolumeFaulted",
     summary: "A Longhorn volume is faulted.",
     description: "Volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is faulted, so its \
                   workloads cannot read or write. Run the command below to find out whether the data is intact. Do not delete replicas.",
-    why: "After an engine crash, Longhorn detaches, salvages and attaches the volume within a minute. The alert waits as long as the alerts on its \
-          causes (crash loops, dead nodes), so it never fires before them.",
+    why: "After an engine crash, Longhorn salvages and attaches the volume within a minute. The alert waits 3 min for that.",
 }];
 
 pub(super) const PANELS: &[Panel] = &[Panel {

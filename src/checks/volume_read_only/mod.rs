@@ -56,7 +56,7 @@ pub static CHECK: Check = check! {
         summary: "A Longhorn volume's file system is read-only.",
         description: "The file system on volume {{ $labels.volume }}{{ with $labels.pvc }} of claim {{ $labels.pvc_namespace }}/{{ . }}{{ end }} is \
                       mounted read-only, so its workloads cannot write. Find the I/O error in the node's kernel log, then restart the volume's pods.",
-        why: "The finding gives Longhorn three minutes to remount the file system. The alert waits five more minutes so that the pod can restart.",
+        why: "The check gives Longhorn 3 min to remount the file system. The alert waits 5 min more for the pod to restart.",
     }],
     panels: &[Panel {
         dashboard: Dashboard::Volumes,
@@ -72,7 +72,7 @@ pub static CHECK: Check = check! {
 gauges! {
     READ_ONLY = Gauge "longhorn_health_volume_read_only" ["volume", "pvc_namespace", "pvc"]
         "1 for every attached volume whose file system has been mounted read-only for at least 3 min.",
-        absent "the file system is writable, Longhorn cannot detect it (before 1.5.4, or on kernel 6.12 or later), or engines cannot be read",
+        absent "the file system is writable, engines cannot be read, or Longhorn cannot detect it (before 1.5.4, or on kernel 6.12 or later)",
         example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
 }
 

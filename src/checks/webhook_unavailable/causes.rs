@@ -44,7 +44,7 @@ causes! {
             read UNHEALTHY,
         ]
         way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
-            fix "Read the API server's message and fix its cause, often another product's webhook whose server is \
+            fix "Read the API server's message. Then fix the cause that it names: a quota, a policy, or another product's webhook whose server is \
                  missing. The controller retries within minutes." [
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
@@ -64,6 +64,10 @@ causes! {
             read PODS,
             change "kubectl -n <namespace> delete pod <pod>",
         ] proven "no manager is Ready; a DaemonSet recreates the pod, and I/O does not pass through it"
+        way NODES_REJECTED "v1.11.0 rejects every node update too"
+            fix "Remove the rule for resource nodes from ValidatingWebhookConfiguration longhorn-webhook-validator: it keeps the CNI from labelling \
+                 nodes. Then upgrade to v1.11.1 or later."
+            [read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o yaml", read UNHEALTHY, read PODS]
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
         "managers are Ready, but a webhook's Service selects none of them: its selector is wrong for this release"

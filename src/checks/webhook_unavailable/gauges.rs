@@ -16,7 +16,7 @@ gauges! {
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]
         "Unix time when the node took the start Lease. Managers take it one by one to start their webhooks.",
-        absent "no one holds the Lease, or the release has none",
+        absent "no node holds the Lease, or the release has no such Lease",
         example "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250";
     CONFIGURED = Gauge "longhorn_health_webhook_configuration_present" ["configuration"]
         "1 if Longhorn's webhook configuration exists and lists a webhook, otherwise 0.",

@@ -25,9 +25,13 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
             impact.push_str(" (from Longhorn 1.8 on)");
         }
     }
-    // removed again by v1.11.0-hotfix-1 and v1.11.1 (longhorn issue 12578)
-    if release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None) {
+    if rejects_nodes(release) {
         impact.push_str(". In v1.11.0, no Kubernetes Node can be updated either, so new nodes cannot join");
     }
     if impact.contains(". ") { impact + "." } else { impact }
+}
+
+/// Whether its validator asks about Kubernetes Nodes, too; v1.11.0-hotfix-1 and v1.11.1 no longer do (longhorn issue 12578).
+pub(super) fn rejects_nodes(release: Option<Release>) -> bool {
+    release.is_some_and(|r| (r.major, r.minor, r.patch) == (1, 11, 0) && r.suffix == Suffix::None)
 }

@@ -185,6 +185,9 @@ impl<'a> Outage<'a> {
                 }
             };
             let mut deadlock = verdict(&causes::DEADLOCK, message);
+            if impact::rejects_nodes(manager_release(cluster)) {
+                deadlock.way = Some(&causes::NODES_REJECTED);
+            }
             deadlock.values.extend(self.first_to_go().map(|pod| (Name::Pod, pod.metadata.name.to_string())));
             deadlock
         } else {

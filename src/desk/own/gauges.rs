@@ -32,15 +32,15 @@ gauges! {
         absent "there is no such finding, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
     FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "severity", "object_kind", "object", "node", "disk", "volume", "pvc_namespace", "pvc"]
-        "1 for every volume that a finding affects, or that keeps the finding's object in use. Has longhorn_health_finding's labels.",
+        "1 for every volume that a finding affects, or that keeps the finding's object in use, with longhorn_health_finding's labels.",
         absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding_volume{severity=\"critical\"}) == 1";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert that an equally or more severe root alert explains (empty cause: all causes). LonghornHealthInhibitor mutes it.",
-        absent "one of the alert's findings follows from no other finding",
+        "1 for every alert explained by a root alert of equal or higher severity (empty cause: all causes). LonghornHealthInhibitor mutes it.",
+        absent "one of the alert's findings is a root cause itself",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Findings, by check, that have no series because the metrics page would become too large.",
+        "Findings by check that have no series, because the metrics page would become too large.",
         absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
@@ -49,15 +49,15 @@ gauges! {
         example "longhorn_health_exporter_truncated_series > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
         "1 for every cause with a finding. Labels give its meaning, its runbook's name and its dashboard's uid.",
-        absent "the cause is not found",
+        absent "no finding has this cause",
         example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, \
             cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Checks by state: known (has a verdict) or unknown (lacks data). A kind not installed or recorded counts as empty.",
+        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds not installed or not recorded count as empty.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
-        "1 for every check that lacks data, so the absence of its findings proves nothing.",
+        "1 for every check that lacks data and may therefore miss failures.",
         absent "the check has a verdict, or the first sync is not complete",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
@@ -87,11 +87,11 @@ gauges! {
         absent "the API has not answered yet, or the exporter serves a recording or the demo",
         example "time() - longhorn_health_exporter_last_success_timestamp_seconds";
     OBJECTS = Gauge "longhorn_health_exporter_objects" []
-        "Number of objects in the exporter's memory, of all kinds. Its memory use grows with them.",
+        "Objects of all kinds in the exporter's memory. Memory use grows with their number.",
         absent "never",
         example "process_resident_memory_bytes / on (instance) longhorn_health_exporter_objects";
     RESOURCE_UNDECODABLE = Gauge "longhorn_health_exporter_undecodable_objects" ["resource"]
-        "Objects that could not be decoded, by kind. Checks do not see them.",
+        "Objects that could not be decoded, by kind. Checks ignore these objects.",
         absent "all objects of the kind could be decoded",
         example "longhorn_health_exporter_undecodable_objects > 0";
     RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_exporter_unrecognized_values" ["resource", "field"]

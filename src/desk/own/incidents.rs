@@ -28,7 +28,7 @@ const INCIDENT: Alert = Alert {
     // the summary has said the title, and a phone shows the first 200 characters of both
     description: "{{ with $labels.fix }}Fix: {{ . }}{{ end }}{{ with $labels.claim }} Data: {{ . }} is {{ $labels.data }}.{{ end }}\
                   {{ with $labels.consequences }} Consequences: {{ . }}.{{ end }}",
-    why: "The findings have already waited, so the alert only outlasts a rollout or an API server restart. If the incident's consequences or most \
+    why: "The checks have already waited, so the alert only waits for a rollout or an API server restart to end. If the incident's consequences or most \
           affected claim change, a new alert replaces the old one without a gap.",
     ..Alert::DEFAULT
 };

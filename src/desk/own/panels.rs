@@ -141,7 +141,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes at risk",
-        description: "Volumes that would be lost if one copy, disk, node or zone failed. By choice: volume or cluster settings accept that risk. Listed at /plan/loss.",
+        description: "Volumes lost if one copy, disk, node or zone fails. By choice: volume or cluster settings accept that risk. Page /plan/loss lists them.",
         legend: "{{failure_domain}}, by choice: {{by_choice}}",
         no_data: "no such volume, or the exporter is down",
         ..Panel::TIME_SERIES.of(&VOLUMES_AT_RISK)
@@ -155,8 +155,8 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Exporter,
         title: "Unreadable kinds",
-        description: "Kinds that cannot be read, so checks that need them are unknown. \
-                      not_installed is normal for kinds that this Longhorn release does not have yet.",
+        description: "Kinds of object that cannot be read, so checks that need them are unknown. Reason not_installed is normal for kinds that this Longhorn \
+                      release lacks.",
         columns: &["reason", "resource"],
         no_data: "every kind is readable, or the exporter is down",
         ..Panel::TABLE.of(&RESOURCE_UNREADABLE)

@@ -278,6 +278,20 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: no_ready_manager,
     }),
+    issue!(12656, "v1.11.1", until "do not replace all nodes: pods that use such volumes cannot start on nodes that join later.", [
+        read "kubectl get persistentvolumes -o custom-columns=NAME:.metadata.name,AFFINITY:.spec.nodeAffinity",
+    ], {
+        effect: "PersistentVolumes created by it allow no node that joins later",
+        harms: Harms::Other,
+        // the PersistentVolume lists the nodes of its day (nodeAffinity by kubernetes.io/hostname); v1.11.1 writes none without csi-allowed-topology-keys
+        ranges: &[(r(1, 11, 0), r(1, 11, 1))],
+        fixed: &[r(1, 11, 1)],
+        frames: &[],
+        trigger: |cluster| match cluster.objects.volumes.is_empty() {
+            true => Trigger::Absent,
+            false => Trigger::Possible("PersistentVolumes, which the bug ties to the nodes of their day, are not read"),
+        },
+    }),
     issue!(13087, "v1.11.3", until "set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [
         read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
         change "kubectl -n <namespace> patch settings.longhorn.io concurrent-replica-rebuild-per-node-limit --type merge -p '{\"value\":\"1\"}'",

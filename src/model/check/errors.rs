@@ -18,8 +18,8 @@ const KNOWN: &[(&[&str], &str)] = &[
         "Exempt Longhorn's namespace from admission policy <before> (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
     ),
     (&["failed calling webhook "], "Restore webhook <after>: the API server cannot call it."),
-    (&["failed quota"], "Exempt Longhorn's namespace from the ResourceQuota: raising it does not help."),
-    (&["exceeded quota"], "Exempt Longhorn's namespace from the ResourceQuota, or raise it."),
+    (&["failed quota"], "Remove the ResourceQuota in Longhorn's namespace: raising it does not help."),
+    (&["exceeded quota"], "Raise or remove the ResourceQuota in Longhorn's namespace."),
     (&["forbidden: user… cannot "], "Restore the RBAC rule that the error names, for <before>."),
     (&["database space exceeded"], "Compact and defragment etcd: its database is full."),
     // certificates and clocks

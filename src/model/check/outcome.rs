@@ -106,7 +106,9 @@ impl<'a> Outcome<'a> {
         );
         finding.check = self.check.id;
         finding.runbook = self.check.runbook(finding.cause);
-        if finding.cause.of_data != OfData::AsWritten {
+        // a server that is replaced now and then serves in between
+        let serves = finding.cause.of_data == OfData::NotServed && finding.severity < finding.cause.severity;
+        if finding.cause.of_data != OfData::AsWritten && !serves {
             let volumes = finding.volumes.iter().map(|volume| volume.name.clone()).collect();
             self.of_data.push((finding.cause.of_data, volumes));
         }

@@ -38,6 +38,7 @@ narrow! {
     pub struct CsiAttachmentStatus {
         pub attached: bool,
         pub attach_error: CsiError,
+        pub detach_error: CsiError,
     }
     /// What a call of CSI ended with.
     pub struct CsiError {

@@ -3,9 +3,12 @@
 use std::io::{self, Write};
 use std::str::FromStr;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::timeline::before;
 use super::{Style, accepted, details, follows, plain, reasons, scope, sentence, waits};
 use crate::check::{Severity, counted};
+use crate::facts::text;
 use crate::incidents::Incident;
 use crate::{Report, Status};
 
@@ -161,7 +164,7 @@ fn brief(out: &mut dyn Write, report: &Report, style: Style, room: Room) -> io::
     }
     for (place, incident) in first.iter().enumerate() {
         let follows = place < room.follows;
-        write_incident(out, incident, style, follows)?;
+        write_incident(out, incident, style, follows, report.cluster.now)?;
     }
     if !then.is_empty() {
         writeln!(out, "{}", style.bold("Then"))?;
@@ -237,14 +240,29 @@ fn with_consequences(incident: &Incident) -> String {
     }
 }
 
+/// For how long it has lasted, where its title says nothing of it.
+fn lasting(incident: &Incident, now: Option<Timestamp>) -> Option<String> {
+    let age = now?.duration_since(incident.since?);
+    let mut words = incident.title.split_whitespace();
+    let is_said =
+        words.any(|word| ["s", "min", "h", "days"].contains(&word.trim_end_matches([':', ',', ')'])));
+    (age >= SignedDuration::from_mins(2) && !is_said).then(|| format!(" · {}", text::age(age)))
+}
+
 fn write_incident(
     out: &mut dyn Write,
     incident: &Incident,
     style: Style,
     says_what_follows: bool,
+    now: Option<Timestamp>,
 ) -> io::Result<()> {
     let margin = margin(incident, style);
-    let title = style.lines(INDENT, &incident.title);
+    let mut title = style.lines(INDENT, &incident.title);
+    if let (Some(last), Some(age)) = (title.last_mut(), lasting(incident, now))
+        && INDENT.len() + last.chars().count() + age.chars().count() <= style.width
+    {
+        last.push_str(&age);
+    }
     for (index, line) in title.iter().enumerate() {
         writeln!(out, "{}{}", if index == 0 { margin.as_str() } else { INDENT }, style.bold(line))?;
     }

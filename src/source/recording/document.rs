@@ -129,8 +129,9 @@ impl<'a> DocumentReader<'a> {
         DocumentReader { file, content: Content::default() }
     }
 
+    /// Without a kind in the file's name, any may be lost.
     fn lost(&mut self, line: usize, what: impl Into<String>) {
-        self.lost_of(line, what, BTreeSet::new());
+        self.lost_of(line, what, kinds_of_name(self.file));
     }
 
     fn lost_of(&mut self, line: usize, what: impl Into<String>, kinds: BTreeSet<Resource>) {

@@ -112,18 +112,29 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     Ok(artifacts)
 }
 
+/// What a ruler of Mimir takes in a group by default (mimir 2.16 pkg/util/validation/limits.go ruler.max-rules-per-rule-group).
+const MAX_RULES: usize = 20;
+
 pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
-    let mut groups: BTreeMap<Dashboard, Vec<Entry>> = BTreeMap::new();
+    let mut boards: BTreeMap<Dashboard, Vec<Vec<Entry>>> = BTreeMap::new();
     for area in settings.declared.areas() {
         // records also when the alerts that read them are switched off: panels draw them
         let records = area.records.iter().map(|record| recording(record, settings).map(Entry::Record));
-        for entry in records.chain(alerts(area, settings)) {
-            groups.entry(area.dashboard()).or_default().push(entry?);
+        let mut entries: Vec<Entry> = records.chain(alerts(area, settings)).collect::<Result<_>>()?;
+        // what is of one check stays together: alerts read records of their own group
+        let parts = boards.entry(area.dashboard()).or_default();
+        match parts.last_mut().filter(|last| last.len() + entries.len() <= MAX_RULES) {
+            Some(last) => last.append(&mut entries),
+            None => parts.push(entries),
         }
     }
-    let group =
-        |(board, rules): (Dashboard, _)| RuleGroup { name: format!("longhorn-health.{}", board.id()), rules };
-    Ok(RuleFile { groups: groups.into_iter().map(group).collect() })
+    let groups = boards.into_iter().flat_map(|(board, parts)| {
+        parts.into_iter().zip(1..).map(move |(rules, part)| {
+            let name = format!("longhorn-health.{}", board.id());
+            RuleGroup { name: if part == 1 { name } else { format!("{name}-{part}") }, rules }
+        })
+    });
+    Ok(RuleFile { groups: groups.filter(|group| !group.rules.is_empty()).collect() })
 }
 
 /// The rules on Longhorn's own metrics, with a word on their groups.

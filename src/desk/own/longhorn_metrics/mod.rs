@@ -15,7 +15,7 @@ const AHEAD: Threshold = Threshold {
     least: 3600.0,
     unit: "seconds",
     is_range: false,
-    why: "kubernetes-mixin also warns 4 days ahead for file systems. That leaves time to clean up or order a disk in working hours.",
+    why: "The alert looks 4 days ahead, as kubernetes-mixin does for file systems. Four days leave time to clean up or order a disk in working hours.",
 };
 
 /// Scheduled over schedulable.
@@ -46,7 +46,7 @@ const LATENCY: Threshold = Threshold {
     least: 0.001,
     unit: "seconds",
     is_range: false,
-    why: "0.1 s is ten times as long as a healthy replicated write takes. Databases stall.",
+    why: "A healthy replicated write takes about 0.01 s. At 0.1 s, databases stall.",
 };
 
 /// CPU used over CPU requested.
@@ -73,8 +73,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn disk will soon be full at its current growth rate.",
         description: "Disk {{ $labels.disk }} on node {{ $labels.node }} will be full within days (trend of the last 6 h). Replicas \
                       on a full disk fail. Find out which replicas are growing, then free space or add a disk.",
-        why: "A window of 6 h smooths out a rebuild or a nightly backup. The alert waits 1 h, which is longer than either takes. Below half full, steep \
-              growth is a restore, not a trend.",
+        why: "The 6 h window smooths out a rebuild. The alert waits 1 h for short growth to end. It ignores disks less than half full, where steep growth \
+              is usually a restore.",
     },
     alert! { "LonghornNodeOvercommitted",
         when: When::Promql {
@@ -84,10 +84,10 @@ pub const ALERTS: &[Alert] = &[
         },
         for_: "1h",
         thresholds: &[OVERCOMMIT],
-        summary: "Replicas on a Longhorn node can grow beyond its disks.",
+        summary: "Replicas on a Longhorn node can outgrow the node's disks.",
         description: "The replicas on node {{ $labels.node }} can grow to {{ $value | humanize1024 }}B, far more than its disks can hold. As pods \
                       write more, the disks run full and replicas fail. Add disks or move replicas.",
-        why: "The alert waits an hour, because a replica can exist for only minutes while Longhorn balances replicas.",
+        why: "The alert waits 1 h, because some replicas exist for only minutes while Longhorn balances replicas.",
     },
     alert! { "LonghornVolumeSnapshotsLarge",
         when: When::Promql {
@@ -113,10 +113,10 @@ pub const ALERTS: &[Alert] = &[
         for_: "3m",
         severity: Severity::Critical,
         summary: "A Longhorn volume was faulted when last reported.",
-        description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. If that is still so, it cannot be \
+        description: "Volume {{ $labels.volume }} had no usable replica when a longhorn-manager last reported it. If the volume is still faulted, it cannot be \
                       read or written. Check the volume's replicas, and whether the managers are running.",
-        why: "The alert uses the last value for 30 min, because the series disappears with its manager. Up to 1.10, value 3 means faulted. From \
-        1.11 on, read label state.",
+        why: "The alert uses the last value for 30 min, because the series disappears with its manager. A faulted volume has value 3 (up to 1.10) or label \
+        state=faulted (from 1.11 on).",
     },
     alert! { "LonghornBackupInError",
         when: When::Promql {
@@ -127,8 +127,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Backups of a Longhorn volume have failed.",
         description: "Backups of volume {{ $labels.volume }} have failed. Its newest data may have no copy outside the cluster. Read the failed \
                       Backup's error, fix its cause, and take a new backup.",
-        why: "A failed backup stays until you delete it or failed-backup-ttl expires (1,440 min by default). Value 4 means Error on every \
-              release.",
+        why: "Longhorn keeps a failed backup until you delete it or failed-backup-ttl expires (1,440 min by default). Value 4 means Error on every release.",
     },
     alert! { "LonghornVolumeLatencyHigh",
         when: When::Promql {
@@ -139,9 +138,9 @@ pub const ALERTS: &[Alert] = &[
         for_: "15m",
         thresholds: &[LATENCY],
         summary: "A Longhorn volume's reads or writes are slow.",
-        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare disks and \
-                      network of its replicas' nodes: the slowest replica sets the pace.",
-        why: "Rebuilds and backups slow a volume down for minutes. The metric is the mean of the last second before the scrape, in nanoseconds.",
+        description: "Reads or writes of volume {{ $labels.volume }} have been slow for 15 min. Its pods are waiting for I/O. Compare its replicas' disks and \
+                      networks: a write waits for the slowest replica.",
+        why: "Rebuilds and backups slow a volume for minutes, so the alert waits 15 min. The metric is the mean of the second before the scrape, in ns.",
     },
     alert! { "LonghornInstanceManagerCpuHigh",
         when: When::Promql {
@@ -154,7 +153,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "A Longhorn instance manager is using far more CPU than it requests.",
         description: "Instance manager {{ $labels.instance_manager }} on node {{ $labels.node }} is using far more CPU than it requests. If the node \
                       gets busy, the instance manager's liveness probe can fail, and all its volumes detach. Raise guaranteed-instance-manager-cpu.",
-        why: "Short bursts, such as during a rebuild, do not count. Instance managers without a CPU request (v2, or guaranteed-instance-manager-cpu 0) are \
-              left out.",
+        why: "The alert waits 15 min to ignore short bursts, such as during a rebuild. It excludes instance managers without a CPU request (v2, or \
+              guaranteed-instance-manager-cpu 0).",
     },
 ];

@@ -38,7 +38,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Actual size per capacity",
-        description: "Space that one replica takes, divided by the volume's size, for the ten largest. Above 1: snapshots or untrimmed blocks.",
+        description: "Size of one replica divided by the volume's size, for the ten highest ratios. Above 1, snapshots or untrimmed blocks take the rest.",
         unit: Unit::Ratio,
         expr: "topk by ($cluster) (10, max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_actual_size_bytes{$variables}) / max by ($cluster volume, pvc_namespace, pvc) (longhorn_volume_capacity_bytes{$variables}))",
         legend: "{{volume}} {{pvc}}",
@@ -47,7 +47,7 @@ pub const PANELS: &[Panel] = &[
     },
     Panel {
         title: "Volumes by robustness",
-        description: "Robustness as the managers report it. A gap means that a manager is down.",
+        description: "Volumes by the robustness that the managers report. A gap means that a manager is down.",
         expr: "count by ($cluster state) (longhorn_volume_robustness{state!=\"\", $variables} == 1)",
         legend: "{{state}}",
         more: &[

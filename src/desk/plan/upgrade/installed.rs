@@ -24,7 +24,9 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
         let reason = out.say(format!("failurePolicy of HelmChart {namespace}/{name} is {said}"));
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
-    if !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
+    // what its controller installs has Helm's own marks
+    let by_helm = matches!(installer(cluster), Installer::Helm(_) | Installer::ForeignChart(_));
+    if by_helm && !was_recorded(cluster, Resource::HelmCharts) && on_k3s_or_rke2(cluster) {
         let text = "the recording has no HelmCharts, although the cluster is K3s or RKE2";
         out.unknown(text).fix("Check whether Longhorn has a HelmChart: kubectl get helmcharts -A.");
     }

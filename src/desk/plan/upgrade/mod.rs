@@ -101,8 +101,8 @@ conditions! {
         read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"
         source "longhorn-manager v1.4.4 to v1.12.1 upgrade/upgrade.go (waitForOldLonghornManagersToBeFullyRemoved)"
         needs [LonghornNodes, KubeNodes, Pods] Now(cluster_state::node_down);
-    NODE_PACKAGES = NotYet "node_packages" "a node lacks host packages that Longhorn needs"
-        fix "Install the missing packages on these nodes."
+    NODE_PACKAGES = NotYet "node_packages" "a node lacks host packages or kernel modules that Longhorn needs"
+        fix "Install the missing packages and load the missing kernel modules on these nodes."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"
         source "longhorn-manager v1.7.0 to v1.12.1 controller/monitor/environment_check_monitor.go; app/daemon.go (environmentCheck)"
         needs [LonghornNodes] Now(cluster_state::node_packages);

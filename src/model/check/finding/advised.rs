@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Evidence, Finding};
 use crate::check::advice::{Name, command, filled, in_capitals};
 use crate::check::signatures::Signature;
-use crate::check::{Cluster, Command, Remedy, Way};
+use crate::check::{Cluster, Command, Remedy, Way, capitalised};
 use crate::longhorn::Resource;
 
 /// A step that names several things is written for this many of them.
@@ -43,7 +43,7 @@ impl Finding {
         let fix = self.remedy.fix.is_empty().then(|| {
             // a name without a value is a defect that tests find; people then read what is meant
             let fix = filled(words, one).unwrap_or_else(|| in_capitals(words));
-            self.by_error(words, fix)
+            self.beyond_quote(self.by_error(words, fix))
         });
         let mut commands = Vec::new();
         for step in steps.iter().filter(|_| self.remedy.commands.is_empty()) {
@@ -80,6 +80,16 @@ impl Finding {
         let known = self.evidence.iter().find_map(|fact| fact.fix.as_deref());
         let Some(known) = known.filter(|_| template.starts_with("<known_error>")) else { return fix };
         fix.split_once(". ").map_or(known.to_owned(), |(_, rest)| format!("{known} {rest}"))
+    }
+
+    /// The advice without a look at the error that the screen quotes.
+    fn beyond_quote(&self, fix: String) -> String {
+        let look =
+            fix.split_once(". Then ").filter(|(look, _)| self.said.is_some() && look.starts_with("Read "));
+        let look = look.filter(|(look, _)| {
+            ["error", "message", "Event"].iter().any(|word| look.contains(word) && !look.contains(" log"))
+        });
+        look.map_or_else(|| fix.clone(), |(_, rest)| capitalised(rest))
     }
 
     /// Of a finding about a volume: the manager that looks after it, and its pod, where the finding names no other.
