@@ -1,6 +1,7 @@
 //! One object as the API server sent it: decoded narrowly, or named with the reason why it does
 //! not decode. An odd object costs itself, never the page or the watch it came with.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -11,16 +12,29 @@ use serde_json::value::RawValue;
 
 use crate::longhorn::{BACKUP_LABEL, Kind, Resource, Scope, SharedText};
 
+tokio::task_local! {
+    /// How the objects are read that come to this task.
+    static READ: fn(&str) -> Item;
+}
+
 /// One object of a list or watch.
+///
+/// Of which kind it is, its task knows: were the kind a parameter, kube's watcher and its client would be in the program once for each
+/// of forty kinds.
 #[derive(Debug, Clone)]
-pub(super) struct Item<T> {
+pub(super) struct Item {
     /// Name, namespace and resource version only: all that the watcher and the store ask of it.
     pub(super) meta: Box<ObjectMeta>,
     /// The object, or what is wrong with it. Here already where it stays: kube's watcher passes items through many hands.
-    pub(super) object: Result<Arc<T>, String>,
+    object: Result<Arc<dyn Any + Send + Sync>, String>,
 }
 
-impl<T> Item<T> {
+/// The same work, to which objects of this kind come.
+pub(super) fn of_kind<T: Kind, F: Future>(work: F) -> impl Future<Output = F::Output> {
+    READ.scope(Item::read::<T>, work)
+}
+
+impl Item {
     /// Name of the object; empty if not even that could be read.
     pub(super) fn name(&self) -> &str {
         self.meta.name.as_deref().unwrap_or_default()
@@ -32,20 +46,29 @@ impl<T> Item<T> {
     }
 }
 
-impl<'de, T: Kind> Deserialize<'de> for Item<T> {
+impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Borrowed text instead of a tree of values: an engine carries its whole snapshot chain.
         let raw = <&RawValue>::deserialize(deserializer)?.get();
-        Ok(match serde_json::from_str::<T>(raw) {
-            Ok(object) if !object.meta().name.is_empty() => Item::decoded(object),
-            Ok(_) => Item::odd(raw, "metadata.name is missing".to_owned()),
-            Err(error) => Item::odd(raw, error.to_string()),
-        })
+        READ.try_with(|read| read(raw)).map_err(serde::de::Error::custom)
     }
 }
 
-impl<T: Kind> Item<T> {
-    fn decoded(mut object: T) -> Self {
+impl Item {
+    /// The object of its task's kind, or what is wrong with it.
+    pub(super) fn into_object<T: Kind>(self) -> Result<Arc<T>, String> {
+        self.object?.downcast().map_err(|_| "an object of another kind".to_owned())
+    }
+
+    fn read<T: Kind>(raw: &str) -> Self {
+        match serde_json::from_str::<T>(raw) {
+            Ok(object) if !object.meta().name.is_empty() => Item::decoded(object),
+            Ok(_) => Item::odd(raw, "metadata.name is missing".to_owned()),
+            Err(error) => Item::odd(raw, error.to_string()),
+        }
+    }
+
+    fn decoded<T: Kind>(mut object: T) -> Self {
         object.tidy();
         let meta = object.meta_mut();
         let version = std::mem::take(&mut meta.resource_version);
@@ -56,7 +79,7 @@ impl<T: Kind> Item<T> {
             ..Default::default()
         };
         prune(&mut object);
-        Item { meta: meta.into(), object: Ok(object.into()) }
+        Item { meta: meta.into(), object: Ok(Arc::new(object)) }
     }
 
     fn odd(raw: &str, error: String) -> Self {
@@ -102,24 +125,24 @@ fn prune<T: Kind>(object: &mut T) {
     }
 }
 
-impl<T: Kind> kube::Resource for Item<T> {
-    type DynamicType = ();
+impl kube::Resource for Item {
+    type DynamicType = Resource;
     type Scope = DynamicResourceScope;
 
-    fn kind((): &()) -> Cow<'_, str> {
-        T::RESOURCE.info().kind.into()
+    fn kind(resource: &Resource) -> Cow<'_, str> {
+        resource.info().kind.into()
     }
 
-    fn group((): &()) -> Cow<'_, str> {
-        T::RESOURCE.info().group.into()
+    fn group(resource: &Resource) -> Cow<'_, str> {
+        resource.info().group.into()
     }
 
-    fn version((): &()) -> Cow<'_, str> {
-        T::RESOURCE.info().version.into()
+    fn version(resource: &Resource) -> Cow<'_, str> {
+        resource.info().version.into()
     }
 
-    fn plural((): &()) -> Cow<'_, str> {
-        T::RESOURCE.info().plural.into()
+    fn plural(resource: &Resource) -> Cow<'_, str> {
+        resource.info().plural.into()
     }
 
     fn meta(&self) -> &ObjectMeta {
@@ -137,17 +160,21 @@ mod tests {
     use crate::longhorn::{InstanceManager, Volume};
     use kube::api::{ObjectList, WatchEvent};
 
+    fn read<T: Kind, R: serde::de::DeserializeOwned>(json: &str) -> R {
+        READ.sync_scope(Item::read::<T>, || serde_json::from_str(json).unwrap())
+    }
+
     #[test]
     fn one_odd_object_of_a_page_costs_only_itself() {
         let page = r#"{"kind":"VolumeList","apiVersion":"longhorn.io/v1beta2","metadata":{"resourceVersion":"9"},
             "items":[{"metadata":{"name":"a","resourceVersion":"3","labels":{"x":"y","recurring-job.longhorn.io/j":"enabled"}}},
                      {"metadata":{"name":"b","resourceVersion":"4"},"spec":"text"}, null, 7, {"metadata":[]},
                      {"metadata":{"name":"c","labels":[1]}}]}"#;
-        let list: ObjectList<Item<Volume>> = serde_json::from_str(page).unwrap();
+        let list: ObjectList<Item> = read::<Volume, _>(page);
         let read: Vec<_> = list.items.iter().map(|item| (item.name(), item.object.is_ok())).collect();
         assert_eq!(read, [("a", true), ("b", false), ("", false), ("", false), ("", false), ("c", false)]);
         assert_eq!(list.items[0].meta.resource_version.as_deref(), Some("3"));
-        let volume = list.items[0].object.as_ref().unwrap();
+        let volume: Arc<Volume> = list.items[0].clone().into_object().unwrap();
         assert_eq!(volume.metadata.labels.keys().collect::<Vec<_>>(), ["recurring-job.longhorn.io/j"]);
         assert!(volume.metadata.resource_version.is_empty(), "versions are not kept");
         assert!(list.items[1].object.as_ref().unwrap_err().contains("text"));
@@ -157,7 +184,7 @@ mod tests {
     fn an_odd_object_of_a_watch_keeps_its_version() {
         let line =
             r#"{"type":"MODIFIED","object":{"metadata":{"name":"b","resourceVersion":"4"},"status":42}}"#;
-        let event: WatchEvent<Item<InstanceManager>> = serde_json::from_str(line).unwrap();
+        let event: WatchEvent<Item> = read::<InstanceManager, _>(line);
         let WatchEvent::Modified(item) = event else { panic!("{event:?}") };
         assert_eq!(kube::ResourceExt::resource_version(&item).as_deref(), Some("4"));
         assert!(item.object.is_err());
@@ -167,17 +194,18 @@ mod tests {
     fn who_wrote_what_is_kept_of_settings_and_of_no_replica() {
         let json = r#"{"metadata":{"name":"a","managedFields":[
             {"manager":"kubectl-patch","time":"2026-03-01T10:00:00Z","fieldsV1":{"f:value":{},"f:spec":{"f:evictionRequested":{}}}}]}}"#;
-        let kept = |meta: &crate::longhorn::Meta| meta.managed_fields.iter().count();
-        let setting: Item<crate::longhorn::Setting> = serde_json::from_str(json).unwrap();
-        let replica: Item<crate::longhorn::Replica> = serde_json::from_str(json).unwrap();
-        assert_eq!(kept(&setting.object.unwrap().metadata), 1);
-        assert_eq!(kept(&replica.object.unwrap().metadata), 0);
+        fn kept<T: Kind>(json: &str) -> usize {
+            let object: Arc<T> = read::<T, Item>(json).into_object().unwrap();
+            object.meta().managed_fields.iter().count()
+        }
+        assert_eq!(kept::<crate::longhorn::Setting>(json), 1);
+        assert_eq!(kept::<crate::longhorn::Replica>(json), 0);
     }
 
     #[test]
     fn labels_that_tell_owners_are_kept() {
         let json = r#"{"metadata":{"name":"im","labels":{"longhorn.io/node":"n"}}}"#;
-        let item: Item<InstanceManager> = serde_json::from_str(json).unwrap();
-        assert_eq!(item.object.unwrap().metadata.label("longhorn.io/node"), Some("n"));
+        let manager: Arc<InstanceManager> = read::<InstanceManager, Item>(json).into_object().unwrap();
+        assert_eq!(manager.metadata.label("longhorn.io/node"), Some("n"));
     }
 }

@@ -12,7 +12,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use tokio::time::Instant;
 
 use super::backoff::{Backoff, Pauses};
-use super::item::Item;
+use super::item::{Item, of_kind};
 use super::state::SharedState;
 use super::trouble::WatchTrouble;
 use crate::ApiErrorReason;
@@ -29,12 +29,12 @@ fn page_size(resource: Resource) -> u32 {
 
 /// Follows a kind for as long as the process lives.
 pub(super) async fn follow<T: Kind>(shared: Arc<SharedState>, client: Client) {
-    let (api, config) = (api::<T>(client, &shared.options.namespace), config::<T>(&shared));
+    let (api, config) = (api(client, T::RESOURCE, &shared.options.namespace), config(T::RESOURCE, &shared));
     let mut backoff = Backoff::new(shared.options.pauses);
     let mut by_pages = false;
     loop {
         let config = if by_pages { config.clone() } else { config.clone().streaming_lists() };
-        let listed = follow_once(&shared, api.clone(), config, &mut backoff).await;
+        let listed = of_kind::<T, _>(follow_once::<T>(&shared, api.clone(), config, &mut backoff)).await;
         if listed && shared.options.once {
             return std::future::pending().await;
         }
@@ -47,7 +47,7 @@ pub(super) async fn follow<T: Kind>(shared: Arc<SharedState>, client: Client) {
 /// A list and the watches after it, until another list is due. True if the list was completed.
 async fn follow_once<T: Kind>(
     shared: &SharedState,
-    api: Api<Item<T>>,
+    api: Api<Item>,
     config: watcher::Config,
     backoff: &mut Backoff,
 ) -> bool {
@@ -112,11 +112,13 @@ async fn follow_once<T: Kind>(
     }
 }
 
-fn api<T: Kind>(client: Client, namespace: &str) -> Api<Item<T>> {
-    match T::RESOURCE.info().scope {
-        Scope::Namespaced => Api::namespaced_with(client, namespace, &()),
-        Scope::InNamespace { namespace, .. } => Api::namespaced_with(client, namespace, &()),
-        Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => Api::all_with(client, &()),
+fn api(client: Client, resource: Resource, namespace: &str) -> Api<Item> {
+    match resource.info().scope {
+        Scope::Namespaced => Api::namespaced_with(client, namespace, &resource),
+        Scope::InNamespace { namespace, .. } => Api::namespaced_with(client, namespace, &resource),
+        Scope::Cluster | Scope::ClusterNamed(_) | Scope::ClusterLabelled(_) => {
+            Api::all_with(client, &resource)
+        }
     }
 }
 
@@ -129,10 +131,10 @@ fn home<T: Kind>(longhorn: &str) -> &str {
     }
 }
 
-fn config<T: Kind>(shared: &SharedState) -> watcher::Config {
+fn config(resource: Resource, shared: &SharedState) -> watcher::Config {
     let config =
-        watcher::Config::default().timeout(shared.options.watch_seconds).page_size(page_size(T::RESOURCE));
-    match T::RESOURCE.info().scope {
+        watcher::Config::default().timeout(shared.options.watch_seconds).page_size(page_size(resource));
+    match resource.info().scope {
         Scope::InNamespace { field_selector, .. } => config.fields(field_selector),
         Scope::ClusterNamed(name) => config.fields(&format!("metadata.name={name}")),
         Scope::ClusterLabelled(label) => config.labels(label),
@@ -172,13 +174,13 @@ impl<T> Default for Listing<T> {
 
 impl<T: Kind> Listing<T> {
     /// Whether another object would be more than any cluster has.
-    fn is_endless(&self, event: &Event<Item<T>>, most: usize) -> bool {
+    fn is_endless(&self, event: &Event<Item>, most: usize) -> bool {
         let held = self.objects.len() + self.undecodable.len();
         matches!(event, Event::InitApply(_)) && held >= most
     }
 
     /// Takes in an event; true if it proves that the watch works.
-    fn take(&mut self, shared: &SharedState, event: Event<Item<T>>) -> bool {
+    fn take(&mut self, shared: &SharedState, event: Event<Item>) -> bool {
         match event {
             // a broken proxy may mix what others asked for
             Event::InitApply(item) | Event::Apply(item) | Event::Delete(item)
@@ -190,13 +192,15 @@ impl<T: Kind> Listing<T> {
                 *self = Listing { under_way: true, ..Listing::default() };
                 shared.list_begun(T::RESOURCE);
             }
-            Event::InitApply(item) => match item.object {
-                Ok(object) => self.objects.insert(object),
-                Err(error) => {
-                    let name = item.meta.name.unwrap_or_default();
-                    self.undecodable.insert(name.into(), error);
+            Event::InitApply(mut item) => {
+                let name = item.meta.name.take().unwrap_or_default();
+                match item.into_object::<T>() {
+                    Ok(object) => self.objects.insert(object),
+                    Err(error) => {
+                        self.undecodable.insert(name.into(), error);
+                    }
                 }
-            },
+            }
             Event::InitDone => {
                 let nameless = self.undecodable.contains_key("");
                 let listed = std::mem::replace(self, Listing { done: true, nameless, ..Listing::default() });
@@ -210,7 +214,7 @@ impl<T: Kind> Listing<T> {
                 shared.traffic.count_event(T::RESOURCE);
                 shared.traffic.saw(T::RESOURCE, item.meta.resource_version.as_deref());
                 let name = item.name().to_owned();
-                match item.object {
+                match item.into_object::<T>() {
                     Ok(object) => shared.applied(object),
                     Err(error) => shared.applied_odd::<T>(&name, &error),
                 }
@@ -220,7 +224,7 @@ impl<T: Kind> Listing<T> {
                 shared.traffic.count_event(T::RESOURCE);
                 shared.traffic.saw(T::RESOURCE, item.meta.resource_version.as_deref());
                 let name = item.name().to_owned();
-                shared.deleted(&name, item.object.ok());
+                shared.deleted(&name, item.into_object::<T>().ok());
                 return true;
             }
         }

@@ -208,7 +208,7 @@ impl SharedState {
         let old = std::mem::replace(T::store_mut(&mut state.objects), listed);
         let kind = &mut state.kinds[T::RESOURCE];
         for (name, error) in undecodable.iter().filter(|(name, _)| !kind.undecodable.contains(*name)) {
-            tracing::warn!(resource = %T::RESOURCE, object = %name, error, "object does not decode and is left out");
+            warn_of_odd(T::RESOURCE, name, error);
         }
         let undecodable = undecodable.into_keys().collect();
         *kind = KindState { standing: Standing::Listed, undecodable, ..KindState::default() };
@@ -258,7 +258,7 @@ impl SharedState {
         let mut state = self.lock();
         T::store_mut(&mut state.objects).remove(name);
         if state.kinds[T::RESOURCE].undecodable.insert(name.into()) {
-            tracing::warn!(resource = %T::RESOURCE, object = %name, error, "object does not decode and is left out");
+            warn_of_odd(T::RESOURCE, name, error);
         }
         drop(state);
         self.touched(T::RESOURCE);
@@ -315,7 +315,7 @@ impl SharedState {
             drop(std::mem::take(T::store_mut(&mut state.objects)));
         }
         drop(state);
-        self.log::<T>(trouble, changed);
+        self.log(T::RESOURCE, trouble, changed);
         if matches!(standing, Standing::NotInstalled | Standing::Refused) {
             self.touched(T::RESOURCE);
         } else if changed {
@@ -325,8 +325,8 @@ impl SharedState {
     }
 
     /// Each failure at debug; what is an outage is reported once for all kinds that it hits.
-    fn log<T: Kind>(&self, trouble: &WatchTrouble, changed: bool) {
-        let (resource, reason, message) = (T::RESOURCE, trouble.reason.as_str(), trouble.message.as_str());
+    fn log(&self, resource: Resource, trouble: &WatchTrouble, changed: bool) {
+        let (reason, message) = (trouble.reason.as_str(), trouble.message.as_str());
         match trouble.reason {
             _ if self.options.once => tracing::debug!(%resource, reason, message, "cannot list"),
             // also every watch that outlives its version ends so
@@ -338,7 +338,7 @@ impl SharedState {
             }
             _ => {
                 tracing::debug!(%resource, reason, message, "cannot follow");
-                self.traffic.outage(T::RESOURCE, trouble.reason, message);
+                self.traffic.outage(resource, trouble.reason, message);
             }
         }
     }
@@ -356,6 +356,10 @@ impl SharedState {
             self.pods_changed.notify_one();
         }
     }
+}
+
+fn warn_of_odd(resource: Resource, object: &str, error: &str) {
+    tracing::warn!(%resource, %object, error, "object does not decode and is left out");
 }
 
 /// First pauses for which refusals do not count yet.
