@@ -193,7 +193,7 @@ fn differences(old: &Pod, new: &Pod) -> Vec<String> {
     };
     differ("CPU request", cpu(old), cpu(new));
     let patience = |pod: &Pod| {
-        let probe = container_of(pod).and_then(|container| container.liveness_probe.as_ref());
+        let probe = container_of(pod).and_then(|container| container.liveness_probe.as_deref());
         probe.map(|probe| format!("{} s", probe.tolerance())).unwrap_or_default()
     };
     differ("liveness window", patience(old), patience(new));

@@ -252,7 +252,7 @@ fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
 fn by_probe(scene: &ReplacementScene, stop: Option<&Stop>) -> Option<Judged> {
     let asked = scene.asked();
     let failures = ProbeFailures::of(&scene.events);
-    let probe = container_of(scene.last).and_then(|container| container.liveness_probe.as_ref());
+    let probe = container_of(scene.last).and_then(|container| container.liveness_probe.as_deref());
     if asked == Asked::Deleted || !failures.ended_it(stop?, probe, asked == Asked::No) {
         return None;
     }

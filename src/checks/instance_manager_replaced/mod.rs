@@ -214,7 +214,7 @@ fn kills(cluster: &Cluster, aftermath: &Aftermath, newest: &End, others: &[End])
     let hour = SignedDuration::from_hours(1);
     let recent = |end: &&End| end.verdict == ReplacementVerdict::LivenessProbe && cluster.age(end.at) <= hour;
     let probe =
-        newest.successor.and_then(container_of).and_then(|container| container.liveness_probe.as_ref());
+        newest.successor.and_then(container_of).and_then(|container| container.liveness_probe.as_deref());
     let told = kubelet::probe_kills(aftermath.events_but(newest.manager, ""), probe)
         .filter(|at| cluster.age(*at) <= hour);
     others.iter().filter(recent).count().saturating_add(1).max(told.count())

@@ -21,7 +21,12 @@ impl<'de> serde::Deserialize<'de> for EnvVar {
     }
 }
 
-impl super::Compact for EnvVar {}
+impl super::Compact for EnvVar {
+    fn compact(&mut self) {
+        self.name.compact();
+        self.value.compact();
+    }
+}
 
 narrow! {
     /// A variable as it is written.

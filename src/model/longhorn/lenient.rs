@@ -218,6 +218,16 @@ impl<T: Compact> Compact for Option<T> {
     }
 }
 
+impl<T: Compact> Compact for Box<T> {
+    fn compact(&mut self) {
+        T::compact(self);
+    }
+
+    fn tidy(&mut self) {
+        T::tidy(self);
+    }
+}
+
 impl<T: Compact> Compact for Vec<T> {
     fn compact(&mut self) {
         self.iter_mut().for_each(T::compact);

@@ -85,6 +85,12 @@ impl<T: Look> Look for Option<T> {
     }
 }
 
+impl<T: Look> Look for Box<T> {
+    fn look(&self, steps: &[Step], see: &mut dyn FnMut(&str)) {
+        T::look(self, steps, see);
+    }
+}
+
 impl<T: Look> Look for Vec<T> {
     fn look(&self, steps: &[Step], see: &mut dyn FnMut(&str)) {
         entries(self.iter().map(|value| ("", value)), steps, see);

@@ -7,17 +7,18 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use thin_vec::ThinVec;
 
 use super::lenient::Compact;
 use super::shared_text::SharedText;
 
-/// Values by name, ordered by name, in exactly the memory they need. Read often, changed rarely.
+/// Values by name, ordered by name, in exactly the memory they need: most are empty and take a pointer. Read often, changed rarely.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Map<V>(Vec<(SharedText, V)>);
+pub struct Map<V>(ThinVec<(SharedText, V)>);
 
 impl<V> Map<V> {
     pub const fn new() -> Self {
-        Map(Vec::new())
+        Map(ThinVec::new())
     }
 
     /// The value of this name.
@@ -74,7 +75,7 @@ impl<V> Map<V> {
 
     /// Removes everything, and gives the memory back.
     pub fn clear(&mut self) {
-        self.0 = Vec::new();
+        self.0 = ThinVec::new();
     }
 
     /// How many values there are.
@@ -138,7 +139,7 @@ impl<V: fmt::Debug> fmt::Debug for Map<V> {
 
 impl<V> FromIterator<(SharedText, V)> for Map<V> {
     fn from_iter<I: IntoIterator<Item = (SharedText, V)>>(entries: I) -> Self {
-        let mut entries: Vec<_> = entries.into_iter().collect();
+        let mut entries: ThinVec<_> = entries.into_iter().collect();
         // of several with one name the last counts, as in JSON
         entries.reverse();
         entries.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -165,7 +166,7 @@ impl<'a, V> IntoIterator for &'a Map<V> {
 
 impl<V> IntoIterator for Map<V> {
     type Item = (SharedText, V);
-    type IntoIter = std::vec::IntoIter<(SharedText, V)>;
+    type IntoIter = thin_vec::IntoIter<(SharedText, V)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()

@@ -67,9 +67,9 @@ narrow! {
         pub env: Vec<EnvVar>,
         pub ports: Vec<ContainerPort>,
         pub resources: Resources,
-        pub readiness_probe: Option<Probe>,
-        pub liveness_probe: Option<Probe>,
-        pub startup_probe: Option<Probe>,
+        pub readiness_probe: Option<Box<Probe>>,
+        pub liveness_probe: Option<Box<Probe>>,
+        pub startup_probe: Option<Box<Probe>>,
     }
 
     /// A port of a container.
