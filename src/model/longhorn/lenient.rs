@@ -184,9 +184,12 @@ pub trait Compact {
 /// Objects may come from anyone, and names go into commands that a person pastes: of one that has more in it than names of Kubernetes,
 /// disks, images and addresses have, the rest is `_`. None begins as an option does, or as what GitHub takes from a log for a command.
 pub fn name(name: &mut SharedText) {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._:/@=+,%~-".contains(c);
+    let plain = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '.' | '_' | ':' | '/' | '@' | '=' | '+' | ',' | '%' | '~' | '-')
+    };
     let odd = ['-', ':', '@', '~', '='];
-    if name.starts_with(odd) || !name.chars().all(plain) {
+    if name.starts_with(odd) || !name.bytes().all(|byte| plain(byte.into())) {
         let other: String = name.chars().map(|c| if plain(c) { c } else { '_' }).collect();
         *name = other.strip_prefix(odd).map_or(other.as_str().into(), |rest| format!("_{rest}").into());
     }
