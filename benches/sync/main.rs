@@ -104,9 +104,9 @@ fn measure(shape: Shape) -> (f64, f64, f64, f64, f64) {
         shape.volumes, shape.replicas, shape.instance_managers, shape.nodes
     );
     println!(
-        "  ready      {cpu:7.2} CPU-s, {:.2} s; {peak:.1} MB peak, {:.1} MB now",
+        "  ready      {cpu:7.2} CPU-s, {:.2} s; {peak:.1} MB peak, now {}",
         wall.as_secs_f64(),
-        exporter.memory("VmRSS")
+        parts(&exporter)
     );
     let reader = Helper::start(&[READER, &kubeconfig.0.to_string_lossy()]).answer.clone();
     println!("  the same objects as plain trees of JSON: {reader}");
@@ -116,8 +116,13 @@ fn measure(shape: Shape) -> (f64, f64, f64, f64, f64) {
     let (p50, p99) = scrapes(&exporter);
     idle(&exporter);
     let peak = exporter.memory("VmHWM");
-    println!("  at the end {peak:7.1} MB peak, {:.1} MB now", exporter.memory("VmRSS"));
+    println!("  at the end {peak:7.1} MB peak, now {}", parts(&exporter));
     (peak, cpu, page, p50, p99)
+}
+
+/// What it holds, and what of its binary is in memory.
+fn parts(exporter: &Exporter) -> String {
+    format!("{:.1} MB and {:.1} MB of files", exporter.memory("RssAnon"), exporter.memory("RssFile"))
 }
 
 /// The page of metrics; its size in MB.
