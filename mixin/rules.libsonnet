@@ -1000,18 +1000,18 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-storage"
             },
-            "description": "Node{{ with $labels.node }} {{ . }}{{ end }} is under pressure or not Ready. Its replicas are unavailable or soon will be. Read the node's conditions and the kubelet's log. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Node{{ with $labels.node }} {{ . }}{{ end }} is not Ready, under pressure or without pod network. Its replicas are unavailable or soon will be. Read the node's conditions and the kubelet's log. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornNodeNotReady%(runbookEnding)s"
             },
             "summary": {
-              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is under pressure or not Ready.",
+              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is not Ready, under pressure or without network.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is under pressure or not Ready."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is not Ready, under pressure or without network."
             }
           },
-          "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=~\"node_not_ready|node_pressure\"}) == 1"
+          "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=~\"node_not_ready|node_network_down|node_pressure\"}) == 1"
         },
         {
           "alert": "LonghornNodeEnvironment",

@@ -132,6 +132,7 @@ relations! {
     volume_degraded [not_rebuilding] CausedBy instance_manager_down [*], same Node, "volume degraded";
     // What stays of a replica is not taken up again while its disk is not ready.
     volume_degraded [not_rebuilding] ShownWith disk_unavailable BROKEN, same Volume, "volume degraded";
+    disk_unavailable [disk_failing] ShownWith disk_unavailable [disk_unreadable], same Disk, "device reports that it is failing";
     // The disk that the replica is rebuilt on, where neither the network nor the source is to blame.
     volume_degraded [rebuild_looping] ShownWith
         disk_unavailable [disk_failing] disk_unavailable BROKEN disk_unavailable [disk_exhausted, disk_full],

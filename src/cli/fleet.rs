@@ -16,8 +16,7 @@ use crate::source::connect;
 /// Which clusters are looked at.
 #[derive(Debug, Args)]
 pub struct FleetArgs {
-    /// Check all kubeconfig contexts in parallel and print one table, worst first. To check only some
-    /// contexts, repeat --context instead
+    /// Check all kubeconfig contexts in one table, worst first (for some, repeat --context)
     #[arg(long, help_heading = "Source", conflicts_with_all = ["demo", "from", "context"])]
     all_contexts: bool,
 }

@@ -23,7 +23,7 @@ pub struct LintSignaturesArgs {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Test the signatures on a recording: a directory, or a file of kubectl get -o yaml|json output
+    /// Test the signatures on a recording: a directory, archive or kubectl get -o yaml|json output
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
 

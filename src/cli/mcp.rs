@@ -23,7 +23,7 @@ pub struct McpArgs {
     #[command(flatten)]
     signatures: SignatureArgs,
 
-    /// Time limit for reading a live cluster; resource kinds not listed by then count as unknown
+    /// Time limit for reading a live cluster; kinds not listed by then count as unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }

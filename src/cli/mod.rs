@@ -66,7 +66,7 @@ enum Task {
     Runbook(runbook::RunbookArgs),
     /// Print what a check finds, its causes and their fixes
     Explain(explain::ExplainArgs),
-    /// Write rules, dashboards, mixin, deploy files and docs, or check that they are up to date
+    /// Write rules, dashboards, mixin, deploy files and docs, or check that they are current
     Generate(generate::GenerateArgs),
     /// Let an AI model query the cluster, read-only, over standard input and output (MCP)
     #[cfg(feature = "mcp")]

@@ -32,13 +32,13 @@ pub struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 enum PlanTask {
-    /// Check whether Longhorn can be upgraded and in which steps, or whether an upgrade is complete
+    /// Check whether Longhorn can be upgraded and how, or whether an upgrade is complete
     Upgrade(UpgradeArgs),
     /// Check whether nodes can be drained, restarted, emptied or removed, and list the steps
     Drain(DrainArgs),
     /// List volumes that one failed node, disk or zone would destroy, or that lack backups
     Loss(LossArgs),
-    /// Check whether the disks have room for a lost node or zone, or for a new volume
+    /// Check whether disks have room for a lost node or zone, or a new volume
     Capacity(CapacityArgs),
 }
 
@@ -101,7 +101,7 @@ struct CapacityArgs {
     #[arg(long, value_name = "ENGINE", requires = "volume", default_value = "v1", value_parser = ["v1", "v2"])]
     data_engine: String,
 
-    /// Earlier recording of this cluster, at least 1 h older; adds when each disk will be full at the rate since then
+    /// Earlier recording (at least 1 h older) to estimate when each disk will be full
     #[arg(long, value_name = "PATH", conflicts_with = "demo")]
     since_recording: Option<PathBuf>,
 
@@ -161,7 +161,7 @@ struct CommonArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = plan::condition)]
     accept: Vec<&'static str>,
 
-    /// Time limit for reading a live cluster; resource kinds not listed by then count as unknown
+    /// Time limit for reading a live cluster; kinds not listed by then count as unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 }

@@ -40,7 +40,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CONTEXT")]
     context: Option<String>,
 
-    /// Replace addresses and the names of nodes, claims, volumes, namespaces and workloads; the verdict stays the same
+    /// Replace addresses and names (nodes, claims, volumes, namespaces, workloads); the verdict stays the same
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_ANONYMIZE")]
     anonymize: bool,
 

@@ -35,7 +35,7 @@ pub struct SourceArgs {
     #[arg(long, value_parser = BoolishValueParser::new(), env = "LONGHORN_HEALTH_DEMO", conflicts_with = "from")]
     pub demo: bool,
 
-    /// Use a recording: a directory, a file of kubectl get -o yaml|json output, or - for standard input
+    /// Use a recording: directory, archive, kubectl get -o yaml|json output, or - for standard input
     #[arg(long, value_name = "PATH", env = "LONGHORN_HEALTH_FROM")]
     pub from: Option<PathBuf>,
 
@@ -59,12 +59,11 @@ pub struct SourceArgs {
     #[arg(long, value_name = "NAME", env = "LONGHORN_HEALTH_CLUSTER_NAME")]
     pub cluster_name: Option<String>,
 
-    /// URL of Longhorn's UI, for links to volumes and nodes from page and JSON
+    /// URL of the Longhorn UI, for links to volumes and nodes (page and JSON)
     #[arg(long, value_name = "URL", value_parser = base_url, env = "LONGHORN_HEALTH_LONGHORN_UI_URL")]
     pub longhorn_ui_url: Option<String>,
 
-    /// File of accepted findings, each with a reason and an expiry date; read once, at startup.
-    /// Accepted findings are shown but counted separately
+    /// File of accepted findings with reason and expiry date, counted separately; read only at startup
     #[arg(long, value_name = "FILE", env = "LONGHORN_HEALTH_ACCEPTED")]
     pub accepted: Option<PathBuf>,
 
@@ -72,7 +71,7 @@ pub struct SourceArgs {
     #[arg(long, value_enum, default_value_t = CrashLogsArg::Auto, env = "LONGHORN_HEALTH_CRASH_LOGS")]
     pub crash_logs: CrashLogsArg,
 
-    /// Time without an API answer after which a resource kind counts as unknown, at least 90s
+    /// Time without an API answer after which a kind counts as unknown, at least 90s
     #[arg(long, value_name = "DURATION", default_value = "3m", value_parser = stale_after, env = "LONGHORN_HEALTH_STALE_AFTER")]
     pub stale_after: SignedDuration,
 }
@@ -81,7 +80,7 @@ pub struct SourceArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Source")]
 pub struct SignatureArgs {
-    /// File with your own signatures (failures that you know); can be given several times. serve reloads changed files
+    /// File with your own failure signatures; can be given several times (serve reloads changed files)
     #[arg(long = "signatures", value_name = "FILE", value_delimiter = ',', value_parser = signature_file, env = "LONGHORN_HEALTH_SIGNATURES")]
     files: Vec<SignatureFile>,
 }

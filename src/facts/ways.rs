@@ -31,7 +31,7 @@ ways! { UNREACHED:
         fix "Check /etc/resolv.conf in a pod on <node>. A search domain's wildcard record or a wrong cluster domain makes the Service's name \
              resolve wrongly. Correct the kubelet's resolvConf or clusterDomain."
         [read "ssh <node> 'cat /etc/resolv.conf'", read DNS, read SERVICE, read WAITS, read GAVE_UP];
-    NO_ROUTE "no route to its webhook (firewall or route)"
+    NO_ROUTE "no network route to the webhook"
         means "the last attempt failed with `no route to host`: a firewall rejected it, or no route exists between the nodes"
         fix "Open the nodes' firewall for the pod network (firewalld can reject it, and RHEL's nm-cloud-setup removes its routes). Then check the CNI and \
              the routes between the nodes."
@@ -145,7 +145,7 @@ ways! { KUBELET_SAYS:
              not reboot other nodes: their instance managers would not return."
         [read POD, read NETWORKS];
     NO_POD_NETWORK "its pod network setup fails"
-        fix "Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
+        fix "<known_error>Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
     NO_CGROUP "systemd cannot create its cgroup"
         fix "Find out what the node has run out of: inodes, space in /run, cgroups or systemd units. Its disks may be fine. Keep the instance \

@@ -75,8 +75,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     HELD = Gauge "longhorn_health_dead_node_attachments" ["node"]
-        "Longhorn volumes still attached to a node that went down or was deleted at least ten minutes ago.",
-        absent "the node is Ready or holds no Longhorn volume, or attachments or nodes cannot be read",
+        "Volumes still attached to a node 10 min after it went down or was deleted.",
+        absent "there is none",
         example "sum by (node) (longhorn_health_dead_node_attachments)";
 }
 

@@ -88,12 +88,12 @@ const PANELS: &[Panel] = &[
 
 gauges! {
     STATUS_NOT_SPEC = Gauge "longhorn_health_backing_image_status_not_spec" ["backing_image", "node", "disk"]
-        "1 for each backing image copy that is still in the status but no longer in the spec.",
-        absent "spec and status agree, the disk is on no node, or Longhorn is older than 1.7",
+        "1 per backing image copy in status but not in spec.",
+        absent "both agree or Longhorn is below 1.7",
         example "count by (node) (longhorn_health_backing_image_status_not_spec)";
     UNSAFE_COPIES = Gauge "longhorn_health_backing_image_eviction_unsafe_copies" []
-        "Backing image copies that crash this release's manager if eviction of their node is requested. At 0, eviction is safe.",
-        absent "nodes or backing images cannot be read, or the release is unknown while such copies exist",
+        "Backing image copies that crash this release's manager if eviction of their node is requested.",
+        absent "that is unknown",
         example "longhorn_health_backing_image_eviction_unsafe_copies == 0";
 }
 

@@ -49,12 +49,12 @@ pub static CHECK: Check = check! {
 
 gauges! {
     BACKUPS = Gauge "longhorn_health_incomplete_backups" ["stage"]
-        "Incomplete backups of this cluster by stage, each counted once: waiting, in_progress, failed.",
-        absent "no backup is at this stage, or backups.longhorn.io cannot be read",
+        "This cluster's incomplete backups by stage (waiting, in_progress, failed).",
+        absent "none is at this stage",
         example "longhorn_health_incomplete_backups{stage=\"failed\"} > 0";
     LAST_BACKUP = Gauge "longhorn_health_volume_last_backup_timestamp_seconds" ["volume", "pvc_namespace", "pvc"]
-        "Unix time of a volume's newest completed backup, if over a day old or if backups fail. 0 means none yet.",
-        absent "the newest backup is under a day old, none was ever taken or required, or the volume is a standby, restoring or opted out",
+        "Unix time of a volume's newest completed backup (0: none).",
+        absent "the newest backup is under a day old and none fails",
         example "time() - longhorn_health_volume_last_backup_timestamp_seconds > 604800";
 }
 

@@ -41,8 +41,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
-        "Nodes by state of Longhorn's CSI plugin: working, down, missing, not_registered. Down or just returned nodes count as working.",
-        absent "pods or DaemonSets cannot be read",
+        "Nodes by CSI plugin state: working (also on down nodes), down, missing, not_registered.",
+        absent "pods or DaemonSets are unreadable",
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }
 

@@ -54,8 +54,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     PENDING = Gauge "longhorn_health_danger_zone_pending" ["setting"]
-        "1 for each danger-zone setting not applied yet. Most apply once volumes are detached and instance managers restart.",
-        absent "the setting is applied, or Longhorn is older than 1.7 and does not report it",
+        "1 for each danger-zone setting not applied yet.",
+        absent "it is applied, or Longhorn is older than 1.7",
         example "longhorn_health_danger_zone_pending > 0";
 }
 

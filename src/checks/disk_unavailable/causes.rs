@@ -24,7 +24,7 @@ causes! {
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it"
         way NODE_RECREATED "its node was recreated without this disk"
-            fix "Pause the node-pool upgrade or autoscaler before the last copies are lost. If <node>'s old disk exists, attach it again. \
+            fix "Pause the node-pool upgrade or autoscaler. If <node>'s old disk exists, mount it again at <value>. \
                  Otherwise remove that disk's entry and add the new disk."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
@@ -67,6 +67,10 @@ causes! {
         "the disk's path cannot be read"
         fix "Check <value> on <node> (ls <value>, dmesg): a mount is missing, or the device has I/O errors. Do not format the device \
              before its data is safe." [read DISK, read REPLICAS]
+        way DEVICE_FAILED "its device has failed"
+            fix "Add a disk until every volume is healthy without this one. Then disable its scheduling, remove it and replace \
+                 the device. An eviction cannot copy from it." [read REPLICAS, read DISK, read "ssh <node> 'sudo dmesg | tail -30'"]
+            proven "the fix asks that every volume is healthy without the disk; Longhorn rejects to remove an entry that has replicas"
         way NO_DEVICE "its PCI device is missing"
             fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine uses it. If its address changed, add the \
                  disk again with the new address."

@@ -182,7 +182,7 @@ fn network_down(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Op
     }
     let there = cluster.objects.replicas.of(Owner::Node, name).map(|replica| &*replica.spec.volume_name);
     let hurt = |name: &&str| {
-        let volume = cluster.objects.volumes.get(*name);
+        let volume = cluster.objects.volumes.get(name);
         volume.is_some_and(|volume| volume.status.robustness != VolumeRobustness::Healthy)
     };
     let message = format!("the pod network of node {name} is down");

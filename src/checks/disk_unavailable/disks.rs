@@ -102,7 +102,9 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
         finding = finding.way(&causes::V2_CREATING);
     }
-    if cause == &causes::DISK_UNREADABLE && disk.is_pci() {
+    if cause == &causes::DISK_UNREADABLE && has_failed_device(disk) {
+        finding = finding.way(&causes::DEVICE_FAILED);
+    } else if cause == &causes::DISK_UNREADABLE && disk.is_pci() {
         let huge = ready.message.contains("hugepages");
         finding = finding.way(if huge { &causes::NO_HUGE_PAGES } else { &causes::NO_DEVICE });
     }
@@ -140,6 +142,10 @@ fn swapped(disk: &Disk) -> Option<&'static Way> {
 fn wiped(cluster: &Cluster, disk: &Disk) -> Option<&'static Way> {
     let node = cluster.objects.kube_nodes.get(disk.node_name())?;
     (node.is_talos() && disk.spec.path.starts_with("/var/lib/")).then_some(&causes::WIPED)
+}
+
+fn has_failed_device(disk: &Disk) -> bool {
+    disk.status.health_data.values().any(|health| health.health_status == "FAILED")
 }
 
 /// Devices that say that they fail, as longhorn-manager last asked them (v1.11.0 to v1.12.1 controller/monitor/disk_utils.go getDiskHealth:

@@ -38,16 +38,16 @@ pub static CHECK: Check = check! {
 
 gauges! {
     DISKS = Gauge "longhorn_health_disks" ["state"]
-        "Longhorn disks by state, each counted once: ready, full (ready, but cannot take more replicas), not_ready.",
+        "Longhorn disks by state: ready, full (ready, but cannot take more replicas), not_ready.",
         absent "nodes.longhorn.io cannot be read",
         example "longhorn_health_disks{state!=\"ready\"} > 0";
     FULLEST = Gauge "longhorn_health_fullest_disk_used_ratio" []
         "Used share of the fullest Longhorn disk, from 0 to 1.",
-        absent "nodes.longhorn.io cannot be read or no disk was measured",
+        absent "no disk was measured",
         example "predict_linear(longhorn_health_fullest_disk_used_ratio[6h], 4 * 86400) > 1";
     ROOM = Gauge "longhorn_health_largest_replica_bytes" ["nodes"]
-        "Size in bytes of the largest new v1 replica (no tags) that at least 1, 2 or 3 nodes can take.",
-        absent "nodes.longhorn.io or settings.longhorn.io cannot be read",
+        "Largest new untagged v1 replica, in bytes, that 1, 2 or 3 nodes can take.",
+        absent "nodes or settings are unreadable",
         example "longhorn_health_largest_replica_bytes{nodes=\"3\"} < 20 * 1024 ^ 3";
 }
 

@@ -37,8 +37,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     IMAGES = Gauge "longhorn_health_engine_images" ["state"]
-        "Engine images by the state that Longhorn reports, each counted once: deployed, deploying, incompatible, error, unset.",
-        absent "engineimages.longhorn.io cannot be read (an empty state is 0)",
+        "Engine images by the state Longhorn reports: deployed, deploying, incompatible, error, unset.",
+        absent "engineimages.longhorn.io cannot be read",
         example "longhorn_health_engine_images{state!=\"deployed\"} > 0";
 }
 

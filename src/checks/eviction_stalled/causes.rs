@@ -42,7 +42,7 @@ causes! {
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o jsonpath='{.status.instanceEngines}'",
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",
             ]
-        way ENGINE_STOPPED "Longhorn still lists a stopped engine"
+        way ENGINE_STOPPED "Longhorn lists a stopped engine"
             fix "Check that no volume is attached to the node. Then delete pod <object>: it runs nothing, so the drain can continue. Longhorn recreates it \
                  after the uncordon." [
                 read "kubectl -n <namespace> get engines.longhorn.io -o wide",

@@ -87,16 +87,16 @@ const PANELS: &[Panel] = &[
 
 gauges! {
     REMAINING_REPLICAS = Gauge "longhorn_health_eviction_remaining_replicas" ["node", "disk"]
-        "Replicas still assigned to a disk whose eviction was requested. Label disk is the disk's name in spec.disks.",
-        absent "neither a person nor node-drain-policy requests eviction of the disk",
+        "Replicas still assigned to a disk whose eviction was requested.",
+        absent "neither a person nor node-drain-policy requests it",
         example "sum by (node) (longhorn_health_eviction_remaining_replicas)";
     REMAINING_COPIES = Gauge "longhorn_health_eviction_remaining_backing_image_copies" ["node", "disk"]
         "Backing image copies still assigned to a disk whose eviction was requested by hand.",
-        absent "no person requests eviction of the disk (automatic eviction leaves backing images alone)",
+        absent "no person requests it",
         example "sum by (node) (longhorn_health_eviction_remaining_backing_image_copies)";
     PROGRESS = Gauge "longhorn_health_eviction_progress_timestamp_seconds" ["node", "disk"]
-        "Unix time of the last change in the number of replicas and copies on a disk being evicted.",
-        absent "the disk is not being evicted, nothing is left, or no time is known yet",
+        "Unix time when the number of replicas and copies to evict last changed.",
+        absent "nothing is left to evict",
         example "time() - longhorn_health_eviction_progress_timestamp_seconds > 1800";
 }
 

@@ -66,7 +66,7 @@ pub static CHECK: Check = check! {
 
 gauges! {
     STATES = Gauge "longhorn_health_instance_managers" ["state"]
-        "Instance managers by status.currentState, each counted once. A missing or unrecognized state counts as unknown.",
+        "Instance managers by status.currentState. A missing or unrecognized state counts as unknown.",
         absent "never (an empty state is 0)",
         example "longhorn_health_instance_managers{state!=\"running\"} > 0";
 }

@@ -75,8 +75,8 @@ gauges! {
         absent "no old instance manager has this cause",
         example "sum without (cause) (longhorn_health_old_instance_managers)";
     HOLDERS = Gauge "longhorn_health_old_instance_manager_holders" ["instance_manager", "node", "role", "cause"]
-        "Running or starting instances that keep an old instance manager in use, by role and cause (why they stay).",
-        absent "the instance manager is not old, or no instance keeps it in use",
+        "Running or starting instances in an old instance manager, by role and cause.",
+        absent "there is none",
         example "sum by (cause) (longhorn_health_old_instance_manager_holders)";
 }
 

@@ -96,12 +96,12 @@ pub static CHECK: Check = check! {
 
 gauges! {
     WINDOW = Gauge "longhorn_health_instance_manager_min_probe_window_seconds" ["data_engine"]
-        "Shortest time in seconds for which a data engine's instance manager pods tolerate a failing liveness probe (period times threshold).",
-        absent "no instance manager pod of this data engine has a liveness probe",
+        "Shortest time an instance manager's liveness probe may fail, in seconds (period times threshold).",
+        absent "there is none",
         example "longhorn_health_instance_manager_min_probe_window_seconds < 30";
     INSTANCES = Gauge "longhorn_health_instance_manager_max_instances" ["data_engine"]
         "Running or starting engines and replicas in a data engine's busiest instance manager.",
-        absent "there is no instance manager of this data engine",
+        absent "there is none",
         example "longhorn_health_instance_manager_max_instances > 100";
     MISMATCHES = Gauge "longhorn_health_instance_manager_priority_class_mismatches" []
         "Instance manager pods whose PriorityClass differs from the setting priority-class.",

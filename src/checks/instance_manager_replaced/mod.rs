@@ -78,12 +78,12 @@ pub static CHECK: Check = check! {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods that ended since the exporter started. Label planned: true if Longhorn or a drain ended the pod.",
-        absent "never (a cause that was not seen is 0)",
+        "Instance manager pods ended since the exporter started (planned: by Longhorn or a drain).",
+        absent "never (unseen causes are 0)",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]
-        "Unix time when the instance manager's pod was last recreated, or when it ended if it was not recreated.",
-        absent "the instance manager was not replaced in the last 24 hours",
+        "Unix time when an instance manager's pod was last recreated or ended.",
+        absent "that is over 24 h ago",
         example "time() - longhorn_health_instance_manager_last_replacement_timestamp_seconds{planned=\"false\"} < 3600";
 }
 

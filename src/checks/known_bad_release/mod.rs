@@ -77,8 +77,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     RELEASE = Gauge "longhorn_health_release_info" ["version", "installed"]
-        "Always 1. Labels: version (the managers' image tag) and installed (the release that Longhorn recorded).",
-        absent "neither the manager's image tag nor the setting current-longhorn-version names a release",
+        "Always 1. Labels: version (the managers' image tag), installed (setting current-longhorn-version).",
+        absent "neither names a release",
         example "longhorn_health_release_info{version=~\"v1[.]7[.].*\"}";
 }
 

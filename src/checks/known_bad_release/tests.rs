@@ -192,8 +192,8 @@ fn the_remedy_names_the_fixed_release_of_the_line() {
         )
     );
     let device = setting("/dev/sdb").replace("current-longhorn-version", "default-data-path");
-    assert!(advice(release("v1.6.1") + &device).contains(". Upgrade to v1.6.3 or later ("));
-    assert!(advice(release("v1.9.3")).contains(". Upgrade to v1.10.1-hotfix-1 or later ("));
+    assert!(advice(release("v1.6.1") + &device).contains("Upgrade to v1.6.3 or later ("));
+    assert!(advice(release("v1.9.3")).contains("Upgrade to v1.10.1-hotfix-1 or later ("));
 }
 
 #[test]

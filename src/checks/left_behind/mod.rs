@@ -134,8 +134,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     ORPHAN_COUNT = Gauge "longhorn_health_orphans" ["node", "orphan_type"]
-        "Orphans on a node by type. Type replica is data on a disk. The other types are processes.",
-        absent "the node has no orphan of this type, or orphans cannot be read",
+        "Orphans by node and type: replica is data on a disk, others are processes.",
+        absent "there is none",
         example "longhorn_health_orphans > 0";
 }
 

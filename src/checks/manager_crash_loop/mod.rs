@@ -68,33 +68,32 @@ pub static CHECK: Check = check! {
 
 gauges! {
     MANAGERS = Gauge "longhorn_health_managers" ["state"]
-        "Longhorn managers by state, each counted once: ready, not_ready (running), crash_looping (also between two crashes), not_running.",
+        "Longhorn managers by state: ready, not_ready (running), crash_looping (also between crashes), not_running.",
         absent "pods cannot be read",
         example "longhorn_health_expected_managers - ignoring (state) longhorn_health_managers{state=\"ready\"}";
     EXPECTED = Gauge "longhorn_health_expected_managers" []
-        "Longhorn managers that should be running: one for each node that the DaemonSet selects.",
-        absent "the DaemonSet longhorn-manager cannot be read or does not exist",
+        "Longhorn managers that should run: one per node that the DaemonSet selects.",
+        absent "the DaemonSet is missing or unreadable",
         example "longhorn_health_expected_managers - on () sum(longhorn_health_managers)";
     CRASH_LOOPING = Gauge "longhorn_health_manager_crash_looping" ["node", "cause", "evidence", "severity"]
-        "1 for every node whose longhorn-manager crash-loops, even between crashes. In alerts, aggregate away severity and evidence (log or \
-             fingerprint).",
-        absent "the node's manager is not in a crash loop",
+        "1 for every node whose longhorn-manager crash-loops, even between crashes.",
+        absent "it is not crash-looping",
         example "max without (instance, pod, cause, evidence, severity) (longhorn_health_manager_crash_looping) == 1";
     LAST_TERMINATION = Gauge "longhorn_health_manager_last_termination_timestamp_seconds" ["node"]
         "Unix time when a crash-looping longhorn-manager last terminated.",
-        absent "the node's manager is not in a crash loop",
+        absent "it is not crash-looping",
         example "time() - longhorn_health_manager_last_termination_timestamp_seconds";
     LAST_RUN = Gauge "longhorn_health_manager_last_run_seconds" ["node"]
-        "Seconds that a crash-looping longhorn-manager ran before its last crash. About 60 s or 120 s points to the webhook.",
-        absent "the node's manager is not in a crash loop",
+        "Seconds of a crash-looping longhorn-manager's last run (about 60 or 120: webhook trouble).",
+        absent "it is not crash-looping",
         example "longhorn_health_manager_last_run_seconds > 110";
     LAST_EXIT_CODE = Gauge "longhorn_health_manager_last_exit_code" ["node"]
-        "Exit code of a crash-looping longhorn-manager's last run: 1 (fatal error), 2 (panic) or 137 (killed).",
-        absent "the node's manager is not in a crash loop",
+        "Last exit code of a crash-looping longhorn-manager: 1 (fatal error), 2 (panic), 137 (killed).",
+        absent "it is not crash-looping",
         example "longhorn_health_manager_last_exit_code == 2";
     RESTARTS = Counter "longhorn_health_manager_restarts_total" ["node"]
-        "Restarts of container longhorn-manager in a node's current manager pod. A new pod starts at 0.",
-        absent "the node has no manager pod",
+        "Restarts of longhorn-manager in a node's current pod. A new pod starts at 0.",
+        absent "there is no pod",
         example "increase(longhorn_health_manager_restarts_total[1h]) > 3";
 }
 

@@ -128,7 +128,7 @@ pub static CHECK: Check = check! {
 gauges! {
     UNDONE = Gauge "longhorn_health_manager_stalled_objects" ["node"]
         "Objects stalled for 5 min while the longhorn-manager that handles them is Ready.",
-        absent "the manager is working or not Ready, or its objects cannot be read",
+        absent "none has stalled",
         example "longhorn_health_manager_stalled_objects > 0";
 }
 

@@ -66,12 +66,12 @@ pub static CHECK: Check = check! {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Errors that the node's Events reported in the last hour. Bursts are dropped, so the real number may be higher.",
-        absent "there is no such Event from the last hour, or node-problem-detector does not report such errors",
+        "Errors reported by the node's Events in the last hour (bursts may be missing).",
+        absent "node-problem-detector reports none",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]
         "Unix time when the node last reported the error.",
-        absent "there is no such Event from the last hour, or node-problem-detector does not report such errors",
+        absent "node-problem-detector reported none in the last hour",
         example "time() - longhorn_health_node_iscsi_error_last_timestamp_seconds < 600";
 }
 

@@ -71,8 +71,7 @@ pub static CHECK: Check = check! {
 
 gauges! {
     NODES = Gauge "longhorn_health_nodes" ["state"]
-        "Longhorn nodes by state, each counted once: registered, never_started (no nodes.longhorn.io), node_gone (no Kubernetes node), manager_missing \
-         (no running manager).",
+        "Longhorn nodes by state: registered, never_started (no nodes.longhorn.io), node_gone (no Kubernetes node), manager_missing.",
         absent "pods or nodes.longhorn.io cannot be read",
         example "longhorn_health_nodes{state!=\"registered\"} > 0";
 }

@@ -44,7 +44,7 @@ pub static CHECK: Check = check! {
 gauges! {
     OPERATIONS = Gauge "longhorn_health_unfinished_operations" ["operation"]
         "Operations that have failed or stalled: expansion, restore, purge, clone, system_backup, system_restore, backing_image.",
-        absent "no operation of this kind has failed or stalled, or volumes or engines cannot be read",
+        absent "there is none",
         example "longhorn_health_unfinished_operations > 0";
 }
 

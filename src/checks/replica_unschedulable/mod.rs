@@ -143,8 +143,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     WITHOUT_DISK = Gauge "longhorn_health_volume_replicas_without_disk" ["volume", "pvc_namespace", "pvc"]
-        "Replicas that Longhorn cannot place on any disk, by volume. At least 1 while the volume's condition Scheduled is False.",
-        absent "Longhorn has placed every replica of the volume, or volumes cannot be read",
+        "Number of a volume's replicas that Longhorn cannot place on any disk.",
+        absent "all are placed",
         example "max without (instance, pod) (longhorn_health_volume_replicas_without_disk)";
 }
 

@@ -73,8 +73,8 @@ causes! {
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour",
         of_data: NotServed
-        fix "Read the NFS server's Events and log to find out what kills it: memory, node, damaged file system, or unreachable Service \
-             longhorn-recovery-backend. From 1.7 on, a busy node can let its lease expire."
+        fix "Read the NFS server's Events and log: memory, node, a damaged file system or Service longhorn-recovery-backend can end it. From 1.7 on, a \
+             busy node can, too."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way DEVICE_TAKEN "multipathd may hold its device" fix BLACKLIST [read MULTIPATH, read POD_LOG]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"

@@ -53,12 +53,12 @@ pub static CHECK: Check = check! {
 
 gauges! {
     SHARES = Gauge "longhorn_health_share_managers" ["state"]
-        "Share managers (NFS servers of RWX volumes) by the state that Longhorn reports, each counted once.",
-        absent "there is no share manager, or sharemanagers.longhorn.io cannot be read (an empty state is 0)",
+        "Share managers (NFS servers of RWX volumes) by the state that Longhorn reports.",
+        absent "there is none",
         example "longhorn_health_share_managers{state=\"error\"} > 0";
     NOT_SERVED = Gauge "longhorn_health_volume_not_served" ["volume", "pvc_namespace", "pvc", "cause"]
-        "1 for every RWX volume that pods use but whose NFS server is down, by cause.",
-        absent "the volume is served, no pod uses it, or sharemanagers.longhorn.io cannot be read",
+        "1 for every RWX volume in use whose NFS server is down.",
+        absent "it is served or unused",
         example "max without (instance, pod, cause) (longhorn_health_volume_not_served) == 1";
 }
 

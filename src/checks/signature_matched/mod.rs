@@ -67,7 +67,7 @@ pub static CHECK: Check = check! {
 gauges! {
     MATCHES = Gauge "longhorn_health_signature_matches" ["signature", "severity"]
         "Number of objects, logs and Events that one of your own signatures matches.",
-        absent "the signature matches nothing, or no file of signatures is configured",
+        absent "it matches nothing",
         example "sum by (signature) (longhorn_health_signature_matches) > 0";
 }
 

@@ -83,8 +83,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     SNAPSHOTS = Gauge "longhorn_health_volume_snapshots" ["volume", "pvc_namespace", "pvc"]
-        "Number of snapshots of a volume that is at or near its snapshot limit.",
-        absent "the volume has fewer snapshots, is not attached, or engines cannot be read",
+        "Snapshots of a volume at or near its snapshot limit.",
+        absent "it has fewer or is not attached",
         example "longhorn_health_volume_snapshots > 240";
 }
 

@@ -287,8 +287,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     STUCK = Gauge "longhorn_health_volume_attachment_stuck" ["volume", "pvc_namespace", "pvc", "cause", "severity"]
-        "1 for every volume that cannot attach or detach (severity info excluded). In alerts, aggregate away cause and severity.",
-        absent "the volume can attach and detach, or volumes or engines cannot be read",
+        "1 for every volume that cannot attach or detach (severity info excluded).",
+        absent "it can do both",
         example "max without (instance, pod, cause, severity) (longhorn_health_volume_attachment_stuck) == 1";
 }
 

@@ -147,7 +147,7 @@ causes! {
             ]
         ways FAILED_REBUILD;
     FLAPPING = warning "flapping" "replicas of the volume fail and are rebuilt at least five times an hour"
-        fix "Check the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout). Then check for slow disks and \
+        fix "<known_error>Check the network between the instance managers (policies, MTU, drops longer than engine-replica-timeout). Then check for slow disks and \
              instance manager restarts."
             [read EVENTS, read REPLICAS, read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager"]
         way UNSTEADY_NODE "its node keeps going NotReady"
@@ -177,19 +177,19 @@ pub static CHECK: Check = check! {
 gauges! {
     MISSING = Gauge "longhorn_health_volume_missing_replicas" ["volume", "pvc_namespace", "pvc"]
         "Number of missing replicas of a degraded volume.",
-        absent "the volume is not degraded, or volumes cannot be read",
+        absent "the volume is not degraded",
         example "max without (instance, pod) (longhorn_health_volume_missing_replicas) > 1";
     PROGRESS = Gauge "longhorn_health_volume_rebuild_progress_ratio" ["volume", "pvc_namespace", "pvc"]
-        "Progress of a degraded volume's rebuild, from 0 to 1. If several are running, the slowest counts.",
-        absent "the volume is not being rebuilt, or its engine does not report progress",
+        "Progress of a degraded volume's slowest rebuild, from 0 to 1.",
+        absent "no rebuild reports progress",
         example "delta(longhorn_health_volume_rebuild_progress_ratio[30m]) == 0";
     LAST_COPY = Gauge "longhorn_health_volume_last_copy" ["volume", "pvc_namespace", "pvc", "copy_node", "severity"]
-        "1 for every multi-replica volume with only one healthy copy (on copy_node). In alerts, aggregate away severity, which can change.",
-        absent "the volume has more healthy replicas, is meant to have one, is being deleted, or volumes or replicas cannot be read",
+        "1 for every multi-replica volume with only one healthy copy (on copy_node).",
+        absent "it has more healthy copies",
         example "max without (instance, pod, severity) (longhorn_health_volume_last_copy) == 1";
     STUCK = Gauge "longhorn_health_volume_not_recovering" ["volume", "pvc_namespace", "pvc", "cause"]
-        "1 for every degraded volume that is not recovering, by cause. Findings of severity info do not count.",
-        absent "the volume is not degraded, or its rebuild is advancing or may still begin",
+        "1 for every degraded volume that is not recovering (severity info excluded).",
+        absent "its rebuild advances or may begin",
         example "max without (instance, pod, cause) (longhorn_health_volume_not_recovering) == 1";
 }
 

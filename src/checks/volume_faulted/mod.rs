@@ -141,8 +141,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     FAULTED = Gauge "longhorn_health_volume_faulted" ["volume", "pvc_namespace", "pvc"]
-        "1 for every volume that cannot be read or written, because it has no usable replica. longhorn_health_finding_volume gives the cause.",
-        absent "the volume has a usable replica, or volumes cannot be read",
+        "1 for every volume that cannot be read or written: no replica is usable.",
+        absent "one is usable",
         example "max without (instance, pod) (longhorn_health_volume_faulted) == 1";
 }
 

@@ -71,8 +71,8 @@ pub static CHECK: Check = check! {
 
 gauges! {
     READ_ONLY = Gauge "longhorn_health_volume_read_only" ["volume", "pvc_namespace", "pvc"]
-        "1 for every attached volume whose file system has been mounted read-only for at least 3 min.",
-        absent "the file system is writable, engines cannot be read, or Longhorn cannot detect it (before 1.5.4, or on kernel 6.12 or later)",
+        "1 for every volume mounted read-only for 3 min.",
+        absent "it is writable, or on kernel 6.12 or later",
         example "max without (instance, pod) (longhorn_health_volume_read_only) == 1";
 }
 

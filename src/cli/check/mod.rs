@@ -67,11 +67,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "CHECK", value_delimiter = ',', value_parser = check_id, env = "LONGHORN_HEALTH_ONLY")]
     only: Vec<&'static str>,
 
-    /// Time limit for reading a live cluster; resource kinds not listed by then count as unknown
+    /// Time limit for reading a live cluster; kinds not listed by then count as unknown
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = positive_duration, env = "LONGHORN_HEALTH_TIMEOUT")]
     timeout: SignedDuration,
 
-    /// Wait at most this long until nothing reaches --fail-on, nothing is unknown and no volume lacks a replica
+    /// Wait up to this long until nothing reaches --fail-on, is unknown or lacks a replica
     #[arg(long, value_name = "DURATION", value_parser = positive_duration, conflicts_with_all = ["demo", "from"], env = "LONGHORN_HEALTH_WAIT_HEALTHY")]
     wait_healthy: Option<SignedDuration>,
 

@@ -14,7 +14,7 @@ use crate::source::prometheus::Prometheus;
 /// Which Prometheus is asked.
 #[derive(Debug, Args)]
 pub(super) struct PrometheusArgs {
-    /// Prometheus that scrapes Longhorn (such as http://localhost:9090); adds when each disk will be full at the rate of the last 7 days
+    /// Prometheus that scrapes Longhorn, to estimate when each disk will be full (7-day trend)
     #[arg(long, value_name = "URL", value_parser = address, conflicts_with_all = ["demo", "since_recording"])]
     prometheus: Option<String>,
 
@@ -22,7 +22,7 @@ pub(super) struct PrometheusArgs {
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     prometheus_token_file: Option<PathBuf>,
 
-    /// Labels that select this cluster in a Prometheus of several (comma-separated, such as cluster=prod-eu1)
+    /// Labels that select this cluster if Prometheus scrapes several (comma-separated, such as cluster=prod-eu1)
     #[arg(long, value_name = "NAME=VALUE", requires = "prometheus", value_delimiter = ',', value_parser = matcher)]
     prometheus_labels: Vec<String>,
 }

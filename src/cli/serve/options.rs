@@ -23,7 +23,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub(super) signatures: SignatureArgs,
 
-    /// File that keeps the start time of each fact across restarts; its directory must be writable
+    /// File that keeps each fact's start time across restarts (in a writable directory)
     #[arg(
         long,
         value_name = "FILE",
@@ -64,7 +64,7 @@ pub(super) struct WebArgs {
     )]
     pub(super) telemetry_path: String,
 
-    /// Maximum number of parallel requests (0: no limit); half are reserved for scrapes. Requests over the limit get 503
+    /// Maximum parallel requests (0: no limit); half are reserved for scrapes, excess requests get 503
     #[arg(
         long = "web.max-requests",
         value_name = "NUMBER",
@@ -73,8 +73,7 @@ pub(super) struct WebArgs {
     )]
     pub(super) max_requests: usize,
 
-    /// Web configuration file (TLS, users, headers, rate limit) in Prometheus exporter-toolkit format.
-    /// The exporter reloads it, and the files it refers to, when they change
+    /// Web configuration file in Prometheus exporter-toolkit format (TLS, users, headers, rate limit); reloaded when changed
     #[arg(long = "web.config.file", value_name = "FILE", env = "LONGHORN_HEALTH_WEB_CONFIG_FILE")]
     pub(super) config_file: Option<PathBuf>,
 
@@ -123,7 +122,7 @@ impl WebArgs {
 pub(super) enum WebAuth {
     /// Anyone, or only the users in the web configuration file
     None,
-    /// Bearer tokens whose owner has permission to get the URL path in the Kubernetes API; needs TLS
+    /// Bearer tokens whose owner may get the URL path in the Kubernetes API; needs TLS
     Kubernetes,
 }
 

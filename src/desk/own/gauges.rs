@@ -2,124 +2,122 @@
 
 use crate::check::gauges;
 
-const BEFORE_SYNC: &str = "the first sync is not complete";
+const BEFORE_SYNC: &str = "the first sync is incomplete";
 const NO_WEB_CONFIG: &str = "--web.config.file is not given";
-const STATIC: &str = "the exporter serves a recording or the demo";
+const STATIC: &str = "serving a recording or the demo";
 
 gauges! {
     STATUS = Gauge "longhorn_health_status" ["status"]
-        "1 for the cluster's status (healthy, info, warning, critical or unknown), 0 for every other status.",
+        "1 for the cluster's status (healthy, info, warning, critical or unknown), otherwise 0.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_status{status=\"healthy\"}) == 0";
     INCIDENTS = Gauge "longhorn_health_incidents" ["severity"]
-        "Number of incidents by severity. A root cause with all its consequences is one incident.",
+        "Incidents by severity. A root cause and its consequences are one incident.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_incidents{severity=\"critical\"}) > 0";
     INCIDENT = Gauge "longhorn_health_incident_findings" ["check", "cause", "severity"]
-        "Findings that are an incident's root cause. Label severity is the highest of the root cause and its consequences.",
-        absent "there is no such incident",
+        "Findings that are an incident's root cause, by the incident's highest severity.",
+        absent "there is none",
         example "count by (severity) (max without (instance, pod) (longhorn_health_incident_findings))";
     INCIDENT_INFO = Gauge "longhorn_health_incident_info" ["check", "cause", "severity", "object", "node", "title", "consequences", "claim", "data", "fix", "runbook"]
-        "1 for each of the 50 worst incidents. Labels give root cause, object, node, consequences, worst-affected claim and fix.",
-        absent "there is no such incident",
+        "1 for each of the 50 worst incidents, with root cause, worst-affected claim and fix.",
+        absent "there is none",
         example "max without (instance, pod) (longhorn_health_incident_info{severity=\"critical\"}) == 1";
     FINDINGS = Gauge "longhorn_health_check_findings" ["check", "severity"]
         "Number of findings by check and severity.",
-        absent "the check has no finding of this severity, or is unknown (longhorn_health_check_unknown)",
+        absent "there is none or the check is unknown",
         example "sum by (severity) (max without (instance, pod) (longhorn_health_check_findings))";
     FINDING = Gauge "longhorn_health_finding" ["check", "cause", "severity", "object_kind", "object", "node", "disk"]
         "1 for every finding.",
         absent "there is no such finding, or longhorn_health_exporter_truncated_findings counts it",
         example "max without (instance, pod) (longhorn_health_finding{severity=\"critical\"}) == 1";
     FINDING_VOLUME = Gauge "longhorn_health_finding_volume" ["check", "cause", "severity", "object_kind", "object", "node", "disk", "volume", "pvc_namespace", "pvc"]
-        "1 for every volume that a finding affects, or that keeps the finding's object in use, with longhorn_health_finding's labels.",
-        absent "the finding names no volume, or longhorn_health_exporter_truncated_findings counts it",
+        "1 for every volume that a finding affects or that keeps its object in use.",
+        absent "there is none",
         example "max without (instance, pod) (longhorn_health_finding_volume{severity=\"critical\"}) == 1";
     ALERT_FOLLOWS = Gauge "longhorn_health_alert_follows" ["alert", "cause", "node", "root_alert", "root_node"]
-        "1 for every alert explained by a root alert of equal or higher severity (empty cause: all causes). LonghornHealthInhibitor mutes it.",
-        absent "one of the alert's findings is a root cause itself",
+        "1 for every alert that a root alert explains (empty cause: all causes).",
+        absent "it is a root cause",
         example "count by (root_alert, alert) (max without (instance, pod) (longhorn_health_alert_follows))";
     FINDINGS_TRUNCATED = Gauge "longhorn_health_exporter_truncated_findings" ["check"]
-        "Findings by check that have no series, because the metrics page would become too large.",
-        absent "no check has more than 2,000 findings, or findings with more than 500 volumes",
+        "Findings of a check without series, because the metrics page would become too large.",
+        absent "none is left out",
         example "longhorn_health_exporter_truncated_findings > 0";
     SERIES_TRUNCATED = Gauge "longhorn_health_exporter_truncated_series" ["metric"]
-        "Series left out of a metric family because the metrics page would become too large.",
-        absent "no family has more than 5,000 series",
+        "Series left out of a metric family that has more than 5,000.",
+        absent "none is left out",
         example "longhorn_health_exporter_truncated_series > 0";
     CAUSE_INFO = Gauge "longhorn_health_cause_info" ["check", "cause", "title", "runbook", "dashboard"]
-        "1 for every cause with a finding. Labels give its meaning, its runbook's name and its dashboard's uid.",
-        absent "no finding has this cause",
+        "1 for every cause with a finding, with meaning, runbook name and dashboard uid.",
+        absent "no finding has it",
         example "max without (instance, pod) (longhorn_health_finding) * on (cluster, check, cause) group_left (runbook) topk by (cluster, check, \
             cause) (1, longhorn_health_cause_info)";
     CHECKS = Gauge "longhorn_health_checks" ["state"]
-        "Checks by state: known (has a verdict) or unknown (lacks data). Kinds not installed or not recorded count as empty.",
+        "Checks by state: known (has a verdict) or unknown (lacks data).",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_checks{state=\"unknown\"}) > 0";
     CHECK_UNKNOWN = Gauge "longhorn_health_check_unknown" ["check"]
-        "1 for every check that lacks data and may therefore miss failures.",
-        absent "the check has a verdict, or the first sync is not complete",
+        "1 for every check that lacks data and may miss failures.",
+        absent "it has a verdict",
         example "longhorn_health_check_unknown == 1";
     VOLUMES = Gauge "longhorn_health_volumes" ["robustness"]
-        "Volumes by the robustness that Longhorn reports, each counted once. Detached volumes count as `detached` unless faulted.",
+        "Volumes by reported robustness. Detached volumes count as `detached` unless faulted.",
         absent BEFORE_SYNC,
         example "max without (instance, pod) (longhorn_health_volumes{robustness=\"faulted\"}) > 0";
     VOLUMES_AFFECTED = Gauge "longhorn_health_volumes_affected" ["impact"]
-        "Volumes by worst impact, each counted once: faulted, node_down, not_served (RWX), read_only, last_copy, rebuilding, degraded, never_up (faulted but \
-         never written).",
-        absent "no volume is affected this way, or the first sync is not complete",
+        "Volumes by worst impact: faulted, node_down, not_served, read_only, last_copy, rebuilding, degraded, never_up (faulted but never written).",
+        absent "there is none",
         example "max by (impact) (longhorn_health_volumes_affected)";
     VOLUMES_AT_RISK = Gauge "longhorn_health_volumes_at_risk" ["failure_domain", "by_choice"]
-        "Volumes lost if one copy, disk, node or zone fails. Label by_choice is true if settings accept that risk.",
-        absent "there is no such volume, or needed data could not be read",
+        "Volumes lost if one copy, disk, node or zone fails (by_choice: settings accept that).",
+        absent "there is none",
         example "max without (instance, pod) (longhorn_health_volumes_at_risk{by_choice=\"false\"}) > 0";
     BYTES_AT_RISK = Gauge "longhorn_health_volumes_at_risk_bytes" ["failure_domain", "by_choice"]
         "Data in the volumes that longhorn_health_volumes_at_risk counts, in bytes.",
-        absent "there is no such volume, or needed data could not be read",
+        absent "there is none",
         example "sum by (failure_domain) (max without (instance, pod) (longhorn_health_volumes_at_risk_bytes))";
     RESOURCE_UNREADABLE = Gauge "longhorn_health_exporter_resource_unreadable" ["resource", "reason"]
-        "1 for every resource kind (plural.group) without data. Label reason: pending, forbidden, stale, or (no fault) not_installed or \
-             not_recorded.",
-        absent "the kind is readable",
+        "1 for every resource kind without data. Reason: pending, forbidden, stale, or (no fault) not_installed or not_recorded.",
+        absent "it is readable",
         example "longhorn_health_exporter_resource_unreadable{reason=\"forbidden\"} == 1";
     LAST_SUCCESS = Gauge "longhorn_health_exporter_last_success_timestamp_seconds" []
-        "Unix time of the Kubernetes API's last answer for the kind waiting longest. Forbidden and missing kinds do not count.",
-        absent "the API has not answered yet, or the exporter serves a recording or the demo",
+        "Unix time of the last API answer for the longest-waiting kind.",
+        absent "serving a recording or the demo",
         example "time() - longhorn_health_exporter_last_success_timestamp_seconds";
     OBJECTS = Gauge "longhorn_health_exporter_objects" []
         "Objects of all kinds in the exporter's memory. Memory use grows with their number.",
         absent "never",
         example "process_resident_memory_bytes / on (instance) longhorn_health_exporter_objects";
     RESOURCE_UNDECODABLE = Gauge "longhorn_health_exporter_undecodable_objects" ["resource"]
-        "Objects that could not be decoded, by kind. Checks ignore these objects.",
-        absent "all objects of the kind could be decoded",
+        "Objects of a kind that cannot be decoded. Checks ignore them.",
+        absent "there is none",
         example "longhorn_health_exporter_undecodable_objects > 0";
     RESOURCE_UNRECOGNIZED = Gauge "longhorn_health_exporter_unrecognized_values" ["resource", "field"]
         "Number of objects with a field value that no known Longhorn release writes.",
-        absent "all values of the field are known",
+        absent "all values are known",
         example "longhorn_health_exporter_unrecognized_values > 0";
     LISTS = Counter "longhorn_health_exporter_lists_total" []
-        "API list requests that the exporter has sent since it started, for all kinds.",
+        "API list requests sent since the exporter started, for all kinds.",
         absent STATIC,
         example "rate(longhorn_health_exporter_lists_total[1h])";
     WATCHES = Counter "longhorn_health_exporter_watches_total" []
-        "API watch requests that the exporter has sent since it started, for all kinds.",
+        "API watch requests sent since the exporter started, for all kinds.",
         absent STATIC,
         example "rate(longhorn_health_exporter_watches_total[1h])";
     EVENTS = Counter "longhorn_health_exporter_watch_events_total" []
-        "API watch events of all kinds that changed an object, since the exporter started.",
+        "API watch events that changed an object, since the exporter started.",
         absent STATIC,
         example "rate(longhorn_health_exporter_watch_events_total[5m])";
     API_ERRORS = Counter "longhorn_health_exporter_api_errors_total" ["reason"]
-        "Failed list and watch requests since the exporter started, by reason. The log names the kind.",
+        "Failed list and watch requests since the exporter started, by reason.",
         absent STATIC,
         example "increase(longhorn_health_exporter_api_errors_total[15m]) > 0";
     CLOCK_SKEW = Gauge "longhorn_health_exporter_clock_skew_seconds" []
-        "Seconds by which the exporter's clock is ahead of the Kubernetes API server's. Negative if the exporter is behind.",
-        absent "the Kubernetes API server sends no Date, or the exporter serves a recording or the demo",
+        "Seconds that the exporter's clock is ahead of the API server's (negative: behind).",
+        absent "no server sends a Date",
         example "abs(longhorn_health_exporter_clock_skew_seconds) > 60";
     BUILD_INFO = Gauge "longhorn_health_exporter_build_info" ["version", "revision", "rustc"]
-        "Always 1. Labels: the exporter's version and build. Every exporter pod exports all series: aggregate with max without (instance, pod).",
+        "Always 1. Labels: the exporter's version and build. Every pod exports all series: use max without (instance, pod).",
         absent "never",
         example "longhorn_health_exporter_build_info";
     WEB_CONFIG_SUCCESSFUL = Gauge "longhorn_health_exporter_web_config_last_reload_successful" []
@@ -131,7 +129,7 @@ gauges! {
         absent NO_WEB_CONFIG,
         example "time() - longhorn_health_exporter_web_config_last_reload_success_timestamp_seconds";
     EVALUATED = Gauge "longhorn_health_exporter_last_evaluation_timestamp_seconds" []
-        "Unix time when the checks last ran, even on stale data. For the data's age, use longhorn_health_exporter_last_success_timestamp_seconds.",
+        "Unix time when the checks last ran, even on stale data.",
         absent "--web.disable-exporter-metrics is set",
         example "time() - longhorn_health_exporter_last_evaluation_timestamp_seconds > 60";
     EVALUATION_DURATION = Gauge "longhorn_health_exporter_last_evaluation_duration_seconds" []
@@ -140,11 +138,11 @@ gauges! {
         example "longhorn_health_exporter_last_evaluation_duration_seconds > 1";
     RENDER_DURATION = Gauge "longhorn_health_exporter_last_render_duration_seconds" []
         "Time spent writing the last metrics page, in seconds.",
-        absent "no page has been written yet, or --web.disable-exporter-metrics is set",
+        absent "--web.disable-exporter-metrics is set",
         example "longhorn_health_exporter_last_render_duration_seconds > 1";
     HTTP_REQUESTS = Counter "longhorn_health_exporter_http_requests_total" ["code"]
-        "HTTP requests answered since the exporter started, by status code, including rejected ones.",
-        absent "--web.disable-exporter-metrics is set, or the code (other than 200, 401, 403, 500 and 503) was never sent",
+        "HTTP requests answered or rejected since the exporter started, by status code.",
+        absent "--web.disable-exporter-metrics is set",
         example "rate(longhorn_health_exporter_http_requests_total{code=~\"4..|5..\"}[5m])";
     PROCESS_CPU = Counter "process_cpu_seconds_total" []
         "Total user and system CPU time spent in seconds.",

@@ -84,6 +84,10 @@ const KNOWN: &[(&[&str], &str)] = &[
         "Check the network to <server>: routes, firewalls, NetworkPolicies.",
     ),
     // a node
+    (
+        &["already has an ip address different from"],
+        "Delete the stale bridge on the node (ip link delete cni0): the CNI recreates it.",
+    ),
     (&["no space left on device", "disk quota exceeded"], "Free space on the file system that is full."),
     (&["too many open files"], "Raise the node's limits of open files and inotify instances."),
     (

@@ -180,8 +180,11 @@ pub fn core(settings: &Settings) -> Result<RuleFile> {
         let mut rule = rule(area, alert, settings)?;
         let details = texts::details(area, alert);
         let description = rule.annotations.remove("description").unwrap_or_default();
-        let (description, summary) =
-            (description.trim_end_matches(&details).to_owned(), alert.summary.to_owned());
+        // the line with the command is left out here
+        let description = description
+            .trim_end_matches(&details)
+            .replace("the command below", "longhorn-health-exporter check");
+        let summary = alert.summary.to_owned();
         rule.annotations = BTreeMap::from([("summary", summary), ("description", description)]);
         Ok(Entry::Alert(rule))
     });
