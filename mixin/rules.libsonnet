@@ -369,7 +369,7 @@
             "summary": {
               "else": "Longhorn keeps replacing idle instance managers: PriorityClass differs from the setting.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}Longhorn keeps replacing idle instance managers: PriorityClass differs from the setting."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}Longhorn keeps replacing idle instance managers: PriorityClass differs from the setting."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, object, node) (longhorn_health_finding{%(selector)s, check=\"instance_manager_pressure\", cause=\"priority_class_mismatch\"}) == 1"
@@ -642,15 +642,15 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to start than it waits for its webhook. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} exceeded its webhook wait during startup. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornManagerSlowStart%(runbookEnding)s"
             },
             "summary": {
-              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager took longer to start than it waits for its webhook.",
+              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager took longer to start than it waits for its webhook."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"manager_probes\", cause=\"slow_start\"}) == 1"
@@ -811,7 +811,7 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-eviction"
             },
-            "description": "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }} contradicts other objects about an eviction. Longhorn does not resolve the contradiction by itself: follow runbook section {{ $labels.cause }}. Do not remove a node or disk that looks empty. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ end }} and other objects disagree about an eviction. Longhorn does not resolve this by itself: follow runbook section {{ $labels.cause }}. Do not remove a node or disk that looks empty. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornEvictionInconsistent%(runbookEnding)s"
@@ -1534,7 +1534,7 @@
             "summary": {
               "else": "A Longhorn health check lacks data and may miss a failure.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}A Longhorn health check lacks data and may miss a failure."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}A Longhorn health check lacks data and may miss a failure."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_check_unknown{%(selector)s}) == 1"

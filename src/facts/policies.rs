@@ -143,7 +143,7 @@ impl Cut<'_> {
 
     pub fn evidence(&self, cluster: &Cluster) -> [Evidence; 2] {
         let line = EvidenceSource::Log.says(format!("a log: {}", text::quoted(self.line)));
-        let does = "selects these pods, and no policy lets them out to the API server";
+        let does = "selects these pods, and no policy allows their connections to the API server";
         [line.quoting(self.line), fact(cluster, self.policy, does)]
     }
 

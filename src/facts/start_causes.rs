@@ -208,7 +208,7 @@ causes! {
             proven "the API server names a certificate that does not fit, so the configurations are wrong; a starting manager writes them again";
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
-            but "warning below 5 restarts, info in the pod's first 2 min"
+            but "less severe below 5 restarts"
         fix "Wait for a retry if a rollout is running. Otherwise correct the rejected object, or delete it if unused. If that change is \
              rejected, make it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
@@ -227,7 +227,7 @@ causes! {
                 'custom-columns=NODE:.spec.nodeName,POD:.metadata.name,IMAGE:.spec.containers[*].image'",
              read LAST_LOG];
     WRITE_CONFLICT = critical "write_conflict"
-        "managers conflict with each other during startup" but "warning below 5 restarts, info in the pod's first 2 min"
+        "managers conflict with each other during startup" but "less severe below 5 restarts"
         fix "Wait: the next attempt usually succeeds. If the conflict lasts for minutes, delete the manager pods one at a time. Wait until each \
              new pod is Ready before the next."
             [read MANAGERS, read DEFAULTS, read LAST_LOG]

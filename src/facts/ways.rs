@@ -131,7 +131,7 @@ ways! { KUBELET_SAYS:
         fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries every five \
              minutes." [read POD, read SET, read NODE];
     NAME_RESERVED "its name is still taken"
-        fix "Delete the pod: its replacement gets a new name. If the new pod fails too, restart the node's container runtime (containerd, \
+        fix "Delete the pod: the runtime still reserves its containers' names. If the new pod fails too, restart the node's container runtime (containerd, \
              rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";
     RUNTIME_HANGS "the container runtime hangs"

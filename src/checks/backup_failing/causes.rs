@@ -155,7 +155,7 @@ causes! {
     RECURRING_JOB_SUSPENDED = info "recurring_job_suspended" "the CronJob of a recurring job is suspended"
         fix "Find out who suspended the job and why. If it should run, resume it." [read CRON_JOB, change RESUME];
     RECURRING_JOB_FORGOTTEN = warning "recurring_job_forgotten"
-        "a backup job is suspended, and its volumes have had no backup for over a week and three runs"
+        "a backup job has been suspended for over a week, and its volumes missed three backups"
         fix "Set the CronJob's suspend to false, unless someone suspended it for work in progress. Longhorn never resumes it \
              automatically. Then take a backup of each volume." [read CRON_JOB, change RESUME];
     VOLUME_BACKUP_OLD = warning "volume_backup_old"

@@ -24,7 +24,7 @@ const SLOW_API: &str = "Find out why the API server or etcd is slow (often becau
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
         fix "Check the managers, DNS and the node's network: the plugin depends on Service longhorn-backend. Then read the log of container \
-             <container>. A missing registrar socket is only a consequence." [
+             <container>. A missing registrar socket only follows from that." [
             read "kubectl -n <namespace> logs <object> -c <container> --previous --tail=50",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> describe pod <object>",

@@ -40,7 +40,7 @@ pub static CHECK: Check = check! {
         for_: "10m",
         summary: "Longhorn objects contradict each other about eviction.",
         description: "{{ $labels.object_kind }} {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }}{{ with $labels.disk }}, disk {{ . }}{{ \
-                      end }} contradicts other objects about an eviction. Longhorn does not resolve the contradiction by itself: follow runbook section {{ \
+                      end }} and other objects disagree about an eviction. Longhorn does not resolve this by itself: follow runbook section {{ \
                       $labels.cause }}. Do not remove a node or disk that looks empty.",
         why: "The check already waits a few minutes. The alert waits 10 min more, in case a manager or a node is restarting.",
     }],

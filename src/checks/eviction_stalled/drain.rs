@@ -251,7 +251,7 @@ impl<'a> DrainView<'a> {
                 &causes::ENGINE_STOPPED,
             ),
             false => (
-                format!("{which} runs there and belongs to no Engine on this node"),
+                format!("process {which} runs in this instance manager, but no Engine on the node owns it"),
                 &causes::ENGINE_LEFT_OVER,
             ),
         };

@@ -110,7 +110,7 @@ causes! {
             ] proven "the node is missing from Kubernetes, and the fix asks for every volume to be healthy without its replicas"
         ways NODE_SAYS;
     LABEL_MISSING = warning "label_missing"
-        "the instance manager lacks labels, so Longhorn will remove it (releases without issue 9464's fix cannot sync its node)"
+        "the instance manager lacks labels, so Longhorn removes it or cannot update its node"
         fix "Copy the missing labels from the instance manager's pod to the InstanceManager object. Until then, do not restart managers or upgrade: \
              1.6.3, 1.7.2, 1.8.0 and later remove the instance manager." [
             read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",

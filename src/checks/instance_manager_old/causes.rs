@@ -30,7 +30,7 @@ causes! {
         way ORPHANS "Longhorn has created Orphans for the instances"
             fix "Make sure that no volume uses the instances, then delete their Orphans. Longhorn then stops the instances and removes the instance \
                  manager. Setting orphan-resource-auto-deletion to `instance` automates this."
-        way UNSETTLED "an instance's object keeps changing state"
+        way UNSETTLED "an Engine or Replica keeps changing state"
             fix "Read the volume's Events and the log of the longhorn-manager that owns it. They show whether Longhorn still needs the instance."
         way BESIDE_OTHERS "the instances lack Orphan objects, and other instances are running beside them"
             fix "Upgrade the engines of the volumes in <object>, then detach those volumes. Once only orphaned instances are \

@@ -143,7 +143,7 @@ fn startup_window_short(cluster: &Cluster, probe: ProbeKind, timing: Timing) -> 
     about(
         cluster,
         &causes::STARTUP_WINDOW_SHORT,
-        format!("the {kind} probe kills managers that do not answer within {window} s"),
+        format!("the {kind} probe kills managers that need over {window} s to start"),
     )
     .impact(
         "none yet. On a large cluster, a rollout may never finish: the probe kills managers waiting for their turn.",

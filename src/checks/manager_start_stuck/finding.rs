@@ -60,9 +60,7 @@ fn impact(cluster: &Cluster, start: &UnderWay, cause: &'static Cause) -> String 
     let node = &start.pod.spec.node_name;
     let half_served = start.pod.is_ready() && takes_admission_calls(cluster, start.pod);
     let then = match (start.holds, gives_up(cause)) {
-        _ if half_served => {
-            "Some changes to Longhorn objects fail, because the admission Service still sends requests to this manager."
-        }
+        _ if half_served => "Some changes to Longhorn objects fail, too.",
         (true, _) => "Managers that start on other nodes are waiting for it.",
         (false, true) => "The manager will give up and start again.",
         (false, false) => "The manager does not recover by itself.",

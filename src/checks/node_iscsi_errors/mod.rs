@@ -66,7 +66,7 @@ pub static CHECK: Check = check! {
 
 gauges! {
     EVENTS = Gauge "longhorn_health_node_iscsi_error_events" ["node", "cause"]
-        "Errors reported by the node's Events in the last hour (bursts may be missing).",
+        "iSCSI errors in the node's Events in the last hour (bursts may be missing).",
         absent "node-problem-detector reports none",
         example "sum by (node) (longhorn_health_node_iscsi_error_events{cause=\"iscsi_conn_error\"})";
     LAST = Gauge "longhorn_health_node_iscsi_error_last_timestamp_seconds" ["node", "cause"]

@@ -52,7 +52,7 @@ causes! {
         ];
     PURGE_FAILED = info "purge_failed"
         "a volume's removed snapshots could not be purged, so their space is not reclaimed"
-        fix "<known_error>Fix the cause of the error. The next purge retries. If a replica lacks space for the merge, free space on its disk." [
+        fix "<known_error>Fix the cause of the error. The next purge retries. Merging snapshots needs free space on the replica's disk." [
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
         ]
         way CUT_OFF "the engine could not reach the replica"
@@ -100,7 +100,7 @@ causes! {
             read "kubectl -n <namespace> describe jobs <workload>",
         ] proven "the restore has stopped; deleting it removes its record and its Job, but nothing that it restored";
     BACKING_IMAGE_STALLED = warning "backing_image_stalled"
-        "a backing image has had no usable copy for half an hour, so its volumes cannot attach" but "info for an image that is waiting for an upload"
+        "a backing image has had no usable copy for half an hour, so its volumes cannot attach" but "info while it waits for an upload"
         fix "Find the pod that prepares the image, or the disk's backing image manager pod. If the pod has not started, read its Events. If it \
              is running, read its log." [
             read SOURCE,

@@ -37,7 +37,7 @@ causes! {
                 custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched"
         way OPENS_NO_MORE "its replicas cannot reopen its snapshot chain"
-            fix "Delete unneeded snapshots of <claim> now, while it is attached. Then lower its recurring jobs' retain. Once it is detached, no \
+            fix "Delete unneeded snapshots of <claim> now, while it is attached. Then lower its jobs' retain. Once it is detached, no \
                  replica can open a chain of over 250 files.";
     NEAR_LIMIT = warning "near_limit"
         "the volume is close to its snapshot limit" but "info if the limit was set low for this volume"

@@ -64,7 +64,7 @@ causes! {
             read PODS,
             change "kubectl -n <namespace> delete pod <pod>",
         ] proven "no manager is Ready; a DaemonSet recreates the pod, and I/O does not pass through it"
-        way NODES_REJECTED "v1.11.0 rejects every node update too"
+        way NODES_REJECTED "v1.11.0's webhook also rejects node updates"
             fix "Remove the rule for resource nodes from ValidatingWebhookConfiguration longhorn-webhook-validator: it keeps the CNI from labelling \
                  nodes. Then upgrade to v1.11.1 or later."
             [read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o yaml", read UNHEALTHY, read PODS]

@@ -17,10 +17,9 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
             .to_owned();
     }
     let mut impact =
-        "every create and update of a Longhorn object is rejected: no attach, detach, snapshot, rebuild or new volume"
-            .to_owned();
+        "every change of a Longhorn object is rejected: no attach, detach, snapshot or rebuild".to_owned();
     if release.is_none_or(|release| release.at_least(1, 8, 0)) {
-        impact.push_str(". No PersistentVolumeClaim of any StorageClass can be updated either");
+        impact.push_str(". PersistentVolumeClaims cannot be updated either");
         if release.is_none() {
             impact.push_str(" (from Longhorn 1.8 on)");
         }

@@ -300,7 +300,7 @@ impl<'a> Looked<'a> {
             }
         } else {
             let reason =
-                found.say(format!("it is unknown whether {}: {}", condition.cause.meaning, blind.join(", ")));
+                found.say(format!("unknown: whether {} ({})", condition.cause.meaning, blind.join(", ")));
             // what would only be good to know decides nothing
             reason.weight(condition.weight.max(Weight::Unknown));
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);

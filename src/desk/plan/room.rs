@@ -49,7 +49,7 @@ fn without_each(cluster: &Cluster, places: BTreeMap<String, BTreeSet<&str>>, why
         let size = homeless.iter().map(size).fold(0, i64::saturating_add);
         let volumes: Vec<&Volume> = homeless.iter().map(|one| one.volume).collect();
         let text = format!(
-            "if {place} were lost, no disk would have room for {} ({})",
+            "{} ({}) would find no room if {place} were lost",
             counted(count, "replica"),
             bytes(size)
         );

@@ -61,7 +61,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 5, 0), r(1, 5, 1))],
         fixed: &[r(1, 5, 1)],
         frames: &["BackupController"],
-        trigger: |_| Trigger::Possible("claims' annotations, which trigger the bug, are not read"),
+        trigger: |_| Trigger::Possible("a claim's annotation can trigger the bug, but this exporter does not read annotations"),
     }),
     issue!(6998, "v1.5.2", until "do not delete files in the backup target by hand.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
@@ -107,7 +107,7 @@ pub const ALL: &[KnownIssue] = &[
                                             engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "nodes whose instance manager lacks labels are not synced",
+        effect: "nodes whose instance manager lacks labels are outdated",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
@@ -176,7 +176,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 4, 0), r(1, 9, 1))],
         fixed: &[r(1, 9, 1)],
         frames: &["SupportBundleController"],
-        trigger: |_| Trigger::Possible("support bundles, which trigger the bug, are not read"),
+        trigger: |_| Trigger::Possible("a support bundle can trigger the bug, but this exporter does not read support bundles"),
     }),
     issue!(11420, "v1.9.2", until "avoid rebuilds of v2 volumes.", [read "kubectl -n <namespace> get volumes.longhorn.io -o wide"], {
         effect: "rebuilding a v2 replica can crash the manager",
@@ -289,7 +289,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: |cluster| match cluster.objects.volumes.is_empty() {
             true => Trigger::Absent,
-            false => Trigger::Possible("PersistentVolumes, which the bug ties to the nodes of their day, are not read"),
+            false => Trigger::Possible("the bug ties PersistentVolumes to the nodes of their day, but this exporter does not read PersistentVolumes"),
         },
     }),
     issue!(13087, "v1.11.3", until "set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [

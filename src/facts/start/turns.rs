@@ -30,7 +30,7 @@ pub fn overtaken(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option
         "the pod's readiness probe was still refused at {}, so its startup has not finished",
         failed.at
     );
-    let right = "all managers share one service account, which rules out a missing permission, so probably the API server is not answering this pod";
+    let right = "probably the API server is not answering this pod: other managers work with the same service account";
     Some(vec![api(by), EvidenceSource::Event.says(probe), api(right)])
 }
 

@@ -86,7 +86,7 @@ const KNOWN: &[(&[&str], &str)] = &[
     // a node
     (
         &["already has an ip address different from"],
-        "Delete the stale bridge on the node (ip link delete cni0): the CNI recreates it.",
+        "Delete the node's stale bridge (ip link delete cni0): the CNI recreates it.",
     ),
     (&["no space left on device", "disk quota exceeded"], "Free space on the file system that is full."),
     (&["too many open files"], "Raise the node's limits of open files and inotify instances."),

@@ -215,7 +215,7 @@ fn a_log_that_names_dns_or_the_network_is_no_deadlock() {
     };
     for (error, cause, words) in [
         ("dial tcp: lookup longhorn-admission-webhook.longhorn-system.svc: no such host", DOWN, "DNS"),
-        ("dial tcp 10.43.1.1:9502: connect: no route to host", DOWN, "firewall"),
+        ("dial tcp 10.43.1.1:9502: connect: no route to host", DOWN, "no network route"),
         ("dial tcp 10.43.1.1:9502: i/o timeout", DOWN, "packets to the webhook are lost"),
         // so it looks to each of several that wait for one another
         ("dial tcp 10.43.1.1:9502: connect: connection refused", DEADLOCK, "each is waiting for another"),

@@ -19,8 +19,11 @@ pub fn reinstalls(rung: &Rung<'_>, out: &mut Found) {
             continue;
         }
         let (namespace, name) = (chart.metadata.namespace.as_str(), chart.metadata.name.as_str());
-        let said =
-            if policy.is_empty() { "not set (default reinstall)".to_owned() } else { policy.to_owned() };
+        let said = if policy.is_empty() {
+            "not set, so a failed upgrade uninstalls Longhorn".to_owned()
+        } else {
+            policy.to_owned()
+        };
         let reason = out.say(format!("failurePolicy of HelmChart {namespace}/{name} is {said}"));
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
     }
