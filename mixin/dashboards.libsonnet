@@ -11440,7 +11440,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Everything wrong now. Click a check for its dashboard, a cause for its runbook, a node for its findings. The exporter's page has the fixes.",
+        "description": "Volumes that a finding affects, and the claims whose users you must inform.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -11453,7 +11453,7 @@
               },
               "filterable": true
             },
-            "noValue": "no finding, if every check has a verdict",
+            "noValue": "no finding names a volume, if every check has a verdict",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -11466,50 +11466,6 @@
             "unit": "short"
           },
           "overrides": [
-            {
-              "matcher": {
-                "id": "byName",
-                "options": "Severity"
-              },
-              "properties": [
-                {
-                  "id": "mappings",
-                  "value": [
-                    {
-                      "options": {
-                        "critical": {
-                          "color": "red",
-                          "index": 0
-                        },
-                        "info": {
-                          "color": "blue",
-                          "index": 2
-                        },
-                        "warning": {
-                          "color": "orange",
-                          "index": 1
-                        }
-                      },
-                      "type": "value"
-                    }
-                  ]
-                }
-              ]
-            },
-            {
-              "matcher": {
-                "id": "byName",
-                "options": "Severity"
-              },
-              "properties": [
-                {
-                  "id": "custom.cellOptions",
-                  "value": {
-                    "type": "color-text"
-                  }
-                }
-              ]
-            },
             {
               "matcher": {
                 "id": "byName",
@@ -11533,30 +11489,9 @@
               ]
             },
             {
-              "if": "runbookBaseUrl",
-              "then": {
-                "matcher": {
-                  "id": "byName",
-                  "options": "Cause"
-                },
-                "properties": [
-                  {
-                    "id": "links",
-                    "value": [
-                      {
-                        "targetBlank": true,
-                        "title": "Runbook",
-                        "url": "%(runbookBaseUrl)s/${__data.fields.runbook}%(runbookEnding)s"
-                      }
-                    ]
-                  }
-                ]
-              }
-            },
-            {
               "matcher": {
                 "id": "byName",
-                "options": "Node"
+                "options": "Volume"
               },
               "properties": [
                 {
@@ -11566,9 +11501,31 @@
                       "targetBlank": false,
                       "title": "Details",
                       "url": {
-                        "else": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&var-node=${__data.fields.node}",
+                        "else": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&var-volume=${__data.fields.volume}",
                         "if": "clusterLabel",
-                        "then": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}&var-node=${__data.fields.node}"
+                        "then": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}&var-volume=${__data.fields.volume}"
+                      }
+                    }
+                  ]
+                }
+              ]
+            },
+            {
+              "matcher": {
+                "id": "byName",
+                "options": "PVC namespace"
+              },
+              "properties": [
+                {
+                  "id": "links",
+                  "value": [
+                    {
+                      "targetBlank": false,
+                      "title": "Details",
+                      "url": {
+                        "else": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&var-pvc_namespace=${__data.fields.pvc_namespace}",
+                        "if": "clusterLabel",
+                        "then": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}&var-pvc_namespace=${__data.fields.pvc_namespace}"
                       }
                     }
                   ]
@@ -11603,7 +11560,7 @@
         },
         "gridPos": {
           "h": 8,
-          "w": 24,
+          "w": 12,
           "x": 0,
           "y": 16
         },
@@ -11669,18 +11626,18 @@
               "uid": "${datasource}"
             },
             "expr": {
-              "else": "(max by ( severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{%(selector)s, node=~\"$node\"}) == 1) * on ( check, cause) group_left (runbook, dashboard) max by ( check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s})",
+              "else": "(max by ( check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{%(selector)s, node=~\"$node\", volume=~\"$volume\", pvc_namespace=~\"$pvc_namespace\"}) == 1) * on ( check, cause) group_left (runbook, dashboard) max by ( check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s})",
               "if": "clusterLabel",
-              "then": "(max by (%(clusterLabel)s, severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{%(selector)s, %(clusterLabel)s=~\"$cluster\", node=~\"$node\"}) == 1) * on (%(clusterLabel)s, check, cause) group_left (runbook, dashboard) max by (%(clusterLabel)s, check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s, %(clusterLabel)s=~\"$cluster\"})"
+              "then": "(max by (%(clusterLabel)s, check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{%(selector)s, %(clusterLabel)s=~\"$cluster\", node=~\"$node\", volume=~\"$volume\", pvc_namespace=~\"$pvc_namespace\"}) == 1) * on (%(clusterLabel)s, check, cause) group_left (runbook, dashboard) max by (%(clusterLabel)s, check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s, %(clusterLabel)s=~\"$cluster\"})"
             },
             "format": "table",
             "instant": true,
-            "legendFormat": "{{check}} {{cause}} {{object}}",
+            "legendFormat": "{{volume}}",
             "range": false,
             "refId": "A"
           }
         ],
-        "title": "Findings",
+        "title": "Affected volumes",
         "transformations": [
           {
             "id": "merge",
@@ -11703,39 +11660,29 @@
                   "then": 0
                 },
                 "cause": {
-                  "else": 2,
-                  "if": "clusterLabel",
-                  "then": 3
-                },
-                "check": {
                   "else": 1,
                   "if": "clusterLabel",
                   "then": 2
                 },
-                "disk": {
-                  "else": 6,
+                "check": {
+                  "else": 0,
                   "if": "clusterLabel",
-                  "then": 7
+                  "then": 1
                 },
-                "node": {
-                  "else": 5,
-                  "if": "clusterLabel",
-                  "then": 6
-                },
-                "object": {
+                "pvc": {
                   "else": 4,
                   "if": "clusterLabel",
                   "then": 5
                 },
-                "object_kind": {
+                "pvc_namespace": {
                   "else": 3,
                   "if": "clusterLabel",
                   "then": 4
                 },
-                "severity": {
-                  "else": 0,
+                "volume": {
+                  "else": 2,
                   "if": "clusterLabel",
-                  "then": 1
+                  "then": 3
                 }
               },
               "renameByName": {
@@ -11745,11 +11692,9 @@
                 },
                 "cause": "Cause",
                 "check": "Check",
-                "disk": "Disk",
-                "node": "Node",
-                "object": "Object",
-                "object_kind": "Kind",
-                "severity": "Severity"
+                "pvc": "PVC",
+                "pvc_namespace": "PVC namespace",
+                "volume": "Volume"
               }
             }
           }
@@ -11934,8 +11879,8 @@
         "gridPos": {
           "h": 8,
           "w": 12,
-          "x": 0,
-          "y": 24
+          "x": 12,
+          "y": 16
         },
         "id": 15,
         "links": {
@@ -12085,7 +12030,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Volumes that a finding affects, and the claims whose users you must inform.",
+        "description": "Everything wrong now. Click a check for its dashboard, a cause for its runbook, a node for its findings. The exporter's page has the fixes.",
         "fieldConfig": {
           "defaults": {
             "color": {
@@ -12098,7 +12043,7 @@
               },
               "filterable": true
             },
-            "noValue": "no finding names a volume, if every check has a verdict",
+            "noValue": "no finding, if every check has a verdict",
             "thresholds": {
               "mode": "absolute",
               "steps": [
@@ -12111,6 +12056,50 @@
             "unit": "short"
           },
           "overrides": [
+            {
+              "matcher": {
+                "id": "byName",
+                "options": "Severity"
+              },
+              "properties": [
+                {
+                  "id": "mappings",
+                  "value": [
+                    {
+                      "options": {
+                        "critical": {
+                          "color": "red",
+                          "index": 0
+                        },
+                        "info": {
+                          "color": "blue",
+                          "index": 2
+                        },
+                        "warning": {
+                          "color": "orange",
+                          "index": 1
+                        }
+                      },
+                      "type": "value"
+                    }
+                  ]
+                }
+              ]
+            },
+            {
+              "matcher": {
+                "id": "byName",
+                "options": "Severity"
+              },
+              "properties": [
+                {
+                  "id": "custom.cellOptions",
+                  "value": {
+                    "type": "color-text"
+                  }
+                }
+              ]
+            },
             {
               "matcher": {
                 "id": "byName",
@@ -12134,31 +12123,30 @@
               ]
             },
             {
-              "matcher": {
-                "id": "byName",
-                "options": "Volume"
-              },
-              "properties": [
-                {
-                  "id": "links",
-                  "value": [
-                    {
-                      "targetBlank": false,
-                      "title": "Details",
-                      "url": {
-                        "else": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&var-volume=${__data.fields.volume}",
-                        "if": "clusterLabel",
-                        "then": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}&var-volume=${__data.fields.volume}"
+              "if": "runbookBaseUrl",
+              "then": {
+                "matcher": {
+                  "id": "byName",
+                  "options": "Cause"
+                },
+                "properties": [
+                  {
+                    "id": "links",
+                    "value": [
+                      {
+                        "targetBlank": true,
+                        "title": "Runbook",
+                        "url": "%(runbookBaseUrl)s/${__data.fields.runbook}%(runbookEnding)s"
                       }
-                    }
-                  ]
-                }
-              ]
+                    ]
+                  }
+                ]
+              }
             },
             {
               "matcher": {
                 "id": "byName",
-                "options": "PVC namespace"
+                "options": "Node"
               },
               "properties": [
                 {
@@ -12168,9 +12156,9 @@
                       "targetBlank": false,
                       "title": "Details",
                       "url": {
-                        "else": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&var-pvc_namespace=${__data.fields.pvc_namespace}",
+                        "else": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&var-node=${__data.fields.node}",
                         "if": "clusterLabel",
-                        "then": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}&var-pvc_namespace=${__data.fields.pvc_namespace}"
+                        "then": "/d/${__data.fields.dashboard}?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}&var-node=${__data.fields.node}"
                       }
                     }
                   ]
@@ -12205,8 +12193,8 @@
         },
         "gridPos": {
           "h": 8,
-          "w": 12,
-          "x": 12,
+          "w": 24,
+          "x": 0,
           "y": 24
         },
         "id": 16,
@@ -12271,18 +12259,18 @@
               "uid": "${datasource}"
             },
             "expr": {
-              "else": "(max by ( check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{%(selector)s, node=~\"$node\", volume=~\"$volume\", pvc_namespace=~\"$pvc_namespace\"}) == 1) * on ( check, cause) group_left (runbook, dashboard) max by ( check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s})",
+              "else": "(max by ( severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{%(selector)s, node=~\"$node\"}) == 1) * on ( check, cause) group_left (runbook, dashboard) max by ( check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s})",
               "if": "clusterLabel",
-              "then": "(max by (%(clusterLabel)s, check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{%(selector)s, %(clusterLabel)s=~\"$cluster\", node=~\"$node\", volume=~\"$volume\", pvc_namespace=~\"$pvc_namespace\"}) == 1) * on (%(clusterLabel)s, check, cause) group_left (runbook, dashboard) max by (%(clusterLabel)s, check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s, %(clusterLabel)s=~\"$cluster\"})"
+              "then": "(max by (%(clusterLabel)s, severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{%(selector)s, %(clusterLabel)s=~\"$cluster\", node=~\"$node\"}) == 1) * on (%(clusterLabel)s, check, cause) group_left (runbook, dashboard) max by (%(clusterLabel)s, check, cause, runbook, dashboard) (longhorn_health_cause_info{%(selector)s, %(clusterLabel)s=~\"$cluster\"})"
             },
             "format": "table",
             "instant": true,
-            "legendFormat": "{{volume}}",
+            "legendFormat": "{{check}} {{cause}} {{object}}",
             "range": false,
             "refId": "A"
           }
         ],
-        "title": "Affected volumes",
+        "title": "Findings",
         "transformations": [
           {
             "id": "merge",
@@ -12305,29 +12293,39 @@
                   "then": 0
                 },
                 "cause": {
+                  "else": 2,
+                  "if": "clusterLabel",
+                  "then": 3
+                },
+                "check": {
                   "else": 1,
                   "if": "clusterLabel",
                   "then": 2
                 },
-                "check": {
-                  "else": 0,
+                "disk": {
+                  "else": 6,
                   "if": "clusterLabel",
-                  "then": 1
+                  "then": 7
                 },
-                "pvc": {
+                "node": {
+                  "else": 5,
+                  "if": "clusterLabel",
+                  "then": 6
+                },
+                "object": {
                   "else": 4,
                   "if": "clusterLabel",
                   "then": 5
                 },
-                "pvc_namespace": {
+                "object_kind": {
                   "else": 3,
                   "if": "clusterLabel",
                   "then": 4
                 },
-                "volume": {
-                  "else": 2,
+                "severity": {
+                  "else": 0,
                   "if": "clusterLabel",
-                  "then": 3
+                  "then": 1
                 }
               },
               "renameByName": {
@@ -12337,9 +12335,11 @@
                 },
                 "cause": "Cause",
                 "check": "Check",
-                "pvc": "PVC",
-                "pvc_namespace": "PVC namespace",
-                "volume": "Volume"
+                "disk": "Disk",
+                "node": "Node",
+                "object": "Object",
+                "object_kind": "Kind",
+                "severity": "Severity"
               }
             }
           }

@@ -1232,7 +1232,12 @@
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, object, object_kind, cause) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=~\"plugin_crashing|plugin_not_running|plugin_missing|not_registered\", severity=\"warning\"}) == 1"
-        },
+        }
+      ]
+    },
+    {
+      "name": "longhorn-health.storage-2",
+      "rules": [
         {
           "alert": "LonghornShareManagerDown",
           "annotations": {
@@ -1276,12 +1281,7 @@
             "critical": "max without (instance, pod, container, endpoint, service, severity, node, cause) (longhorn_health_finding{%(selector)s, check=\"share_manager_down\", cause=~\"restarting|oom_killed\", severity=\"critical\"}) == 1",
             "warning": "max without (instance, pod, container, endpoint, service, severity, node, cause) (longhorn_health_finding{%(selector)s, check=\"share_manager_down\", cause=~\"restarting|oom_killed\", severity=\"warning\"}) == 1"
           }
-        }
-      ]
-    },
-    {
-      "name": "longhorn-health.storage-2",
-      "rules": [
+        },
         {
           "alert": "LonghornBackupTargetUnavailable",
           "annotations": {

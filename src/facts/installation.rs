@@ -219,7 +219,7 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
             "Set HelmRelease {of}/{name} to {installed} again, with a longer spec.timeout if Flux rolled the upgrade back: Longhorn does not support \
              going from {installed} to {refused}."
         )),
-        _ => Remedy::new(format!("Set the image back to {installed}: {refuses}")),
+        _ => Remedy::new(format!("Set longhorn-manager's image back to {installed}: {refuses}")),
     };
     let remedy = match installer(cluster) {
         Installer::Manifest => {
@@ -393,7 +393,7 @@ mod tests {
             ]
         );
         let remedy = to_release(&with("", "v1.8.0"), Release::parse("v1.10.1"), false, "");
-        assert!(remedy.fix.starts_with("Set the image back to v1.8.0"), "{}", remedy.fix);
+        assert!(remedy.fix.starts_with("Set longhorn-manager's image back to v1.8.0"), "{}", remedy.fix);
         assert!(remedy.fix.contains("you can upgrade to v1.9.2"), "{}", remedy.fix);
     }
 
@@ -423,7 +423,10 @@ mod tests {
         assert!(changes[0].starts_with(PATCH) && changes[0].contains(" volumes.longhorn.io "), "{changes:?}");
         assert!(changes[1].ends_with("/v1.10.2/deploy/longhorn.yaml"), "{changes:?}");
         let (fix, changes) = back(&applied("", "v1.10.2", "v1.10.2"));
-        assert!(fix.starts_with("Set the image back to v1.10.2: Longhorn does not support"), "{fix}");
+        assert!(
+            fix.starts_with("Set longhorn-manager's image back to v1.10.2: Longhorn does not support"),
+            "{fix}"
+        );
         assert!(changes[0].contains("set image") && changes.len() == 1, "{changes:?}");
     }
 

@@ -285,7 +285,7 @@ causes! {
             proven "a manager's pod holds no data, and a DaemonSet recreates it";
     PORT_IN_USE = critical "port_in_use"
         "another process probably uses one of the manager's ports"
-        fix "Find out what else is listening on <value> in the pod (on <node> with hostNetwork), usually an added container. Move that to another port: \
+        fix "Find out what else is listening on <value> in the pod (with hostNetwork: on <node>), often an added container. Move it to another port: \
              the manager's ports are fixed." [
             read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.hostNetwork}{\"\\n\"}{.spec.containers[*].name}{\"\\n\"}'",
             read "ssh <node> \"sudo ss -lntp 'sport >= :9500 and sport <= :9503'\"",

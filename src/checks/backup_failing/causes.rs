@@ -100,7 +100,7 @@ causes! {
             proven "the backup has made no progress for an hour, and the fix asks to check that it has stalled, and it holds no complete copy";
     BACKUP_FAILED = warning "backup_failed"
         "the newest backup of a volume failed, and none has succeeded since"
-        fix "<known_error>Fix the cause of the backup's error. Then take another backup, or wait for the recurring job. You can delete the \
+        fix "<known_error>Fix what the backup's error names. Then take another backup, or wait for the recurring job. You can delete the \
              failed backup: it is incomplete." [
             read "kubectl -n <namespace> get backups.longhorn.io <backup> -o yaml",
             read BACKUPS,

@@ -59,8 +59,7 @@ pub(super) fn denied(cluster: &Cluster, backup: &Backup) -> Option<Suspect> {
         return None;
     }
     let here = nodes.iter().flatten().count();
-    let others = if here == nodes.len() { "all" } else { "not all" };
-    let fact = format!("{} failed so on {node}, {others} that failed", counted(here, "backup"));
+    let fact = format!("{here} of {} failed this way, on {node}", counted(nodes.len(), "failed backup"));
     Some((
         &causes::NODE_NOT_EXPORTED,
         format!("the NFS server rejects {node}"),

@@ -36,7 +36,7 @@ causes! {
         fix "Upgrade the engines that use this image before you upgrade Longhorn further. If you skipped minor releases and managers cannot start, return to \
              the last release that supports both images." [read IMAGES, read VOLUMES];
     UPGRADE_STUCK = warning "upgrade_stuck"
-        "the live upgrade of a volume's engine has been running for half an hour"
+        "a volume's engine upgrade has been running for half an hour"
         but "info while it waits for a detach"
         fix "Find out why new replicas are down (instance manager, cordon, failed start). If all are running, read the owning manager's log. Or detach and \
              reattach the volume (interrupts its workload)." [

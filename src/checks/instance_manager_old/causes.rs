@@ -11,7 +11,7 @@ const OBJECTS: &str = "kubectl -n <namespace> get engines.longhorn.io,replicas.l
 const NODE: &str = "kubectl get node <node>";
 
 ways! { SHARDED:
-    SHARDS "Longhorn may remove it although shards run in it"
+    SHARDS "Longhorn can remove it while shards are running in it"
         fix "Detach the volumes of these shards now. Until they are detached, do not restart the node's longhorn-manager: the restart would remove their \
              instance manager." [read VOLUMES, read CONTENT];
 }

@@ -180,7 +180,7 @@ fn finding(
         .facts(orphaned);
     if !shards.is_empty() {
         let text = format!(
-            "this release may remove the instance manager although shards run in it: {}",
+            "this release can remove the instance manager while shards are running in it: {}",
             listed(&shards)
         );
         finding = finding.fact(text);

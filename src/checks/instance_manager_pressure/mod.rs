@@ -309,7 +309,10 @@ fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Opti
         }
         false => finding
             .severity(Severity::Warning)
-            .impact(format!("{} stay degraded: other nodes may fail to reach it", text::claims_of(&degraded)))
+            .impact(format!(
+                "{} cannot recover: other nodes may fail to reach {node}'s replicas",
+                text::claims_of(&degraded)
+            ))
             .volumes(degraded),
     })
 }

@@ -94,7 +94,7 @@ pub fn find_vanished(cluster: &Cluster, out: &mut Outcome, gone: &BTreeMap<&str,
             continue;
         }
         let nodes = text::listed(&Vec::from_iter(nodes(orphans)));
-        let message = format!("volume {volume} is gone, but its data is left in orphans");
+        let message = format!("volume {volume} is missing, but its data is left in orphans");
         out.report(
             Finding::about(&ROLLED_BACK, cluster.object::<Volume>(volume), message)
                 .way(Some(&VANISHED))

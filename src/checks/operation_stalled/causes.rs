@@ -66,7 +66,7 @@ causes! {
         ];
     CLONE_FAILED = warning "clone_failed"
         "copying data into a clone failed, so the clone cannot be used"
-        fix "<known_error>Fix the cause of the error. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect \
+        fix "<known_error>Read the error of the clone's engine. Then fix its cause. Once the source volume is healthy, delete and recreate the clone's claim: this does not affect \
              the source." [
             read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.status.cloneStatus}'",
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.cloneStatus}'",
@@ -79,7 +79,7 @@ causes! {
         ];
     SYSTEM_BACKUP_FAILED = warning "system_backup_failed"
         "the newest system backup, or the newest backup of a backing image, failed"
-        fix "<known_error>Fix the cause of the backup's error. Then take another backup and delete the failed one."
+        fix "<known_error>Fix what the SystemBackup's error names. Then take another system backup and delete the failed one."
             [read DESCRIBE, read TARGETS] proven "the backup has failed, so it holds nothing complete";
     SYSTEM_BACKUP_STALLED = warning "system_backup_stalled"
         "a system backup, or a backup of a backing image, has stalled"

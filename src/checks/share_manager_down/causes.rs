@@ -30,7 +30,7 @@ ways! { MEMORY:
 
 causes! {
     NODE_DOWN = critical "node_down" "the NFS server's node is down", of_data: NotServed
-        fix "Bring <node> back. If that takes long, find out why the longhorn-manager on <owner> has not moved the NFS server to another node."
+        fix "Bring <node> back. If that takes long, read the longhorn-managers' logs on the other nodes: one of them should move the NFS server."
         [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
         "its volume is not attached", of_data: NotServed

@@ -86,14 +86,12 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TABLE
     },
     Panel {
-        title: "Findings",
-        description: "Everything wrong now. Click a check for its dashboard, a cause for its runbook, a node for its findings. The exporter's \
-                      page has the fixes.",
-        columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
-        expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
-        legend: "{{check}} {{cause}} {{object}}",
-        width: Width::Full,
-        no_data: "no finding, if every check has a verdict",
+        title: "Affected volumes",
+        description: "Volumes that a finding affects, and the claims whose users you must inform.",
+        columns: &["check", "cause", "volume", "pvc_namespace", "pvc"],
+        expr: "(max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
+        legend: "{{volume}}",
+        no_data: "no finding names a volume, if every check has a verdict",
         ..Panel::TABLE
     },
     Panel {
@@ -106,12 +104,14 @@ pub const PANELS: &[Panel] = &[
         ..Panel::TABLE
     },
     Panel {
-        title: "Affected volumes",
-        description: "Volumes that a finding affects, and the claims whose users you must inform.",
-        columns: &["check", "cause", "volume", "pvc_namespace", "pvc"],
-        expr: "(max by ($cluster check, cause, volume, pvc_namespace, pvc) (longhorn_health_finding_volume{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
-        legend: "{{volume}}",
-        no_data: "no finding names a volume, if every check has a verdict",
+        title: "Findings",
+        description: "Everything wrong now. Click a check for its dashboard, a cause for its runbook, a node for its findings. The exporter's \
+                      page has the fixes.",
+        columns: &["severity", "check", "cause", "object_kind", "object", "node", "disk"],
+        expr: "(max by ($cluster severity, check, cause, object_kind, object, node, disk) (longhorn_health_finding{$job}) == 1) * on ($cluster check, cause) group_left (runbook, dashboard) max by ($cluster check, cause, runbook, dashboard) (longhorn_health_cause_info{$job})",
+        legend: "{{check}} {{cause}} {{object}}",
+        width: Width::Full,
+        no_data: "no finding, if every check has a verdict",
         ..Panel::TABLE
     },
     Panel {

@@ -222,7 +222,7 @@ fn alerts_are_changed_one_by_one() -> Result<()> {
     // the command that alerts print names the Deployment
     let objects = render(&tools, "{}")?;
     let name = find(&objects, "Deployment", "")?["metadata"]["name"].as_str().unwrap_or_default();
-    let file = std::fs::read_to_string(chart().join("prometheusrule.yaml"))?;
+    let file = std::fs::read_to_string(repository().join("rules/longhorn-health.prometheusrule.yaml"))?;
     // the chart names the Deployment of its release in the commands of the alerts
     let file = file.replace(" deploy/longhorn-health-exporter", " deploy/health-longhorn-health-exporter");
     let generated: Value = serde_yaml::from_str(&file)?;
@@ -279,7 +279,7 @@ fn dashboards_are_whole_and_one_a_config_map() -> Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
     let objects = render(&tools, EVERYTHING)?;
     let mut seen = 0;
-    for entry in std::fs::read_dir(chart().join("dashboards"))? {
+    for entry in std::fs::read_dir(chart().join("files/dashboards"))? {
         let path = entry?.path();
         let file = path.file_name().and_then(|name| name.to_str()).context("no name")?;
         if !file.ends_with(".json") {

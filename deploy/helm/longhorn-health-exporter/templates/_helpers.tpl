@@ -186,7 +186,7 @@ httpGet:
 {{- $unknown := deepCopy $settings.overrides }}
 {{- $thresholds := .Files.Get "files/thresholds.yaml" | fromYaml }}
 {{- $groups := list }}
-{{- $of := dict "causes" (($.Files.Get "prometheusrule.yaml" | fromYaml).spec.groups) "incidents" (($.Files.Get "files/incidents.yaml" | fromYaml).groups) "longhorn" (($.Files.Get "files/longhorn-metrics.yaml" | fromYaml).groups) }}
+{{- $of := dict "causes" (($.Files.Get "files/causes.yaml" | fromYaml).groups) "incidents" (($.Files.Get "files/incidents.yaml" | fromYaml).groups) "longhorn" (($.Files.Get "files/longhorn-metrics.yaml" | fromYaml).groups) }}
 {{- range $groups := values $of }}
 {{- range $group := $groups }}
 {{- range $rule := $group.rules }}

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::check::{Severity, Threshold};
-use crate::generate::{Artifact, Settings, Target, alertmanager, pretty, rules, yaml};
+use crate::check::{Dashboard, Severity, Threshold};
+use crate::generate::{Artifact, Settings, Target, alertmanager, grafana, pretty, rules, yaml};
 
 const CHART: &str = "deploy/helm/longhorn-health-exporter";
 const VALUES: &str = include_str!("../../../../deploy/helm/longhorn-health-exporter/values.yaml");
@@ -19,7 +19,15 @@ const README: &str = include_str!("chart.md");
 pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
     let file = |name: &str, content: String| Artifact::new(format!("{CHART}/{name}"), content);
     let header = Target::Deploy.header();
-    Ok(vec![
+    // copies, on one line each: helm complains of links
+    let dashboards = Dashboard::all().map(|board| {
+        let content = format!("{}\n", grafana::dashboard(board, settings)?);
+        Ok(file(&format!("files/dashboards/{}.json", board.uid()), content))
+    });
+    let mut artifacts = dashboards.collect::<Result<Vec<_>>>()?;
+    let causes = serde_json::to_string(&rules::rule_file(settings)?)?;
+    artifacts.extend([
+        file("files/causes.yaml", format!("# {header}\n{causes}\n")),
         file(
             "README.md",
             format!("<!-- {header} -->\n\n# longhorn-health-exporter\n{README}\n{}", table(VALUES)),
@@ -29,7 +37,8 @@ pub fn artifacts(settings: &Settings) -> Result<Vec<Artifact>> {
         file("files/longhorn-metrics.yaml", rules::of_longhorn_metrics(&header, settings)?),
         file("files/inhibitions.yaml", yaml::document(&header, &alertmanager::of_operator(settings))),
         file("files/thresholds.yaml", yaml::document(&header, &thresholds(settings)?)),
-    ])
+    ]);
+    Ok(artifacts)
 }
 
 /// The schema written by hand, with what the checks know.

@@ -117,15 +117,23 @@ const MAX_RULES: usize = 20;
 
 pub fn rule_file(settings: &Settings) -> Result<RuleFile> {
     let mut boards: BTreeMap<Dashboard, Vec<Vec<Entry>>> = BTreeMap::new();
+    // settings, and the mixin's that stand open, do not move a rule to another group
+    let (shipped, mut taken) = (Settings::of(settings.declared), BTreeMap::new());
     for area in settings.declared.areas() {
         // records also when the alerts that read them are switched off: panels draw them
         let records = area.records.iter().map(|record| recording(record, settings).map(Entry::Record));
         let mut entries: Vec<Entry> = records.chain(alerts(area, settings)).collect::<Result<_>>()?;
         // what is of one check stays together: alerts read records of their own group
-        let parts = boards.entry(area.dashboard()).or_default();
-        match parts.last_mut().filter(|last| last.len() + entries.len() <= MAX_RULES) {
+        let (parts, taken) =
+            (boards.entry(area.dashboard()).or_default(), taken.entry(area.dashboard()).or_insert(MAX_RULES));
+        let most = area.records.len() + alerts(area, &shipped).count();
+        *taken += most;
+        match parts.last_mut().filter(|_| *taken <= MAX_RULES) {
             Some(last) => last.append(&mut entries),
-            None => parts.push(entries),
+            None => {
+                *taken = most;
+                parts.push(entries);
+            }
         }
     }
     let groups = boards.into_iter().flat_map(|(board, parts)| {

@@ -178,7 +178,7 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
     }
     if moved {
         reason.fix(match draining.intent.empties() {
-            true => "Request the node's eviction: Longhorn then copies these replicas to other nodes.",
+            true => "Request the node's eviction: Longhorn then copies its replicas to other nodes.",
             false => {
                 "Drain the node: Longhorn copies these replicas to other nodes before the drain finishes."
             }

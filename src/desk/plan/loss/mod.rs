@@ -153,7 +153,7 @@ fn answer(part: &Part, losses: &[Loss], with: &str) -> String {
         [] => None,
         [only] => Some(format!("{volumes} would be lost if {} failed", only.called())),
         [first, ..] => Some(format!(
-            "{volumes} would be lost if {with}, {} of them if {} failed",
+            "{volumes} would be lost if {with} ({} of them with {})",
             first.volumes.len(),
             first.called()
         )),
