@@ -92,7 +92,7 @@ causes! {
                 read "kubectl get nodes -L node.longhorn.io/create-default-disk",
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
-        way FILE_SYSTEM "ext4 is limited to 16 TiB"
+        way FILE_SYSTEM "it exceeds ext4's 16 TiB"
             fix "Create the claim again with less than 16 TiB, or add XFS disks. ext4 limits each replica file to 16 TiB."
         way CORDONED "other nodes are cordoned"
             fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
