@@ -32,7 +32,6 @@ causes! {
         way IMAGES_SWAPPED "its containers have each other's images"
             fix "Restore the images of DaemonSet longhorn-csi-plugin (rollout undo), and keep updaters such as Keel away from Longhorn. Do not \
                  delete the other nodes' plugin pods." [
-                change "kubectl -n <namespace> rollout undo daemonset longhorn-csi-plugin",
                 read "kubectl -n <namespace> get daemonset longhorn-csi-plugin -o wide",
                 read "kubectl -n <namespace> rollout history daemonset longhorn-csi-plugin",
             ] proven "the containers' images do not belong to them; pods that run keep theirs until they are recreated"

@@ -62,7 +62,7 @@ causes! {
     DETACH_STUCK = warning "detach_stuck" "a volume is still attached an hour after Kubernetes detached it, because its attacher fails"
         fix "Read the attachment's detach error and fix its cause. csi-attacher retries automatically. Do not remove the finalizer while a pod uses the \
              volume." [
-            read "kubectl describe volumeattachments.storage.k8s.io <object>",
+            read "kubectl describe volumeattachments.storage.k8s.io <attachment>",
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
         ]
@@ -303,6 +303,7 @@ fn attachments(cluster: &Cluster, out: &mut Outcome) {
         out.report(
             Finding::about(&DETACH_STUCK, cluster.object::<CsiAttachment>(name), message)
                 .way(lost.then_some(&PV_MISSING))
+                .with(Name::Attachment, name)
                 .node(node)
                 .volumes(users)
                 .since(csi.metadata.deletion_timestamp.get())

@@ -51,6 +51,7 @@ const NOT_IN_RECORDINGS: &[&str] = &[
     ".spec.hostNetwork",
     ".spec.lastHealthyAt",
     ".spec.mountOptions",
+    ".spec.nodeAffinity",
     ".spec.orphanType",
     ".spec.parameters.InstanceManager",
     ".spec.parameters.InstanceName",
