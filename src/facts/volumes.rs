@@ -75,6 +75,13 @@ pub fn lost(cluster: &Cluster) -> BTreeMap<&str, Vec<&CsiAttachment>> {
     lost
 }
 
+/// The volume that an attachment of Kubernetes is for; without one, the name of its PersistentVolume, which is mostly the same.
+pub fn of_attachment<'a>(cluster: &'a Cluster, attachment: &'a CsiAttachment) -> &'a str {
+    let pv = attachment.spec.source.persistent_volume_name.as_str();
+    let volume = cluster.objects.volumes.of(Owner::PersistentVolume, pv).last();
+    volume.map_or(pv, |volume| volume.metadata.name.as_str())
+}
+
 /// True where an orphan is the directory of a replica of this volume: its name, and eight digits.
 pub fn is_of(orphan: &Orphan, volume: &str) -> bool {
     let rest = orphan.spec.parameters.get("DataName").and_then(|name| name.strip_prefix(volume));

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_DEAD;
-use crate::facts::{nodes, text};
+use crate::facts::{nodes, text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{CsiAttachment, DataEngine, KubeNode, Owner};
+use crate::longhorn::{CsiAttachment, DataEngine, KubeNode};
 
 const NONE_CAN_TAKE_THEM: &str = "Bring the nodes back: check what they share (power, network, API server). Until one is Ready, do not taint nodes \
                                   or delete pods or attachments: the machines may still write.";
@@ -120,14 +120,10 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         true => (&NODE_GONE, &NONE_LEFT, "no longer exists"),
         false => (&NODE_DOWN, &NONE_READY, "is not Ready"),
     };
-    let name_of = |attachment: &&CsiAttachment| {
-        let pv = attachment.spec.source.persistent_volume_name.as_str();
-        let volume = cluster.objects.volumes.of(Owner::PersistentVolume, pv).last();
-        volume.map_or(pv, |volume| volume.metadata.name.as_str()).to_owned()
-    };
     // an attachment may hold an inline volume, which has no name to ask for
     let named = attachments.iter().filter(|held| !held.spec.source.persistent_volume_name.is_empty());
-    let users: Vec<VolumeRef> = named.map(|attachment| cluster.volume_ref(&name_of(attachment))).collect();
+    let users: Vec<VolumeRef> =
+        named.map(|attachment| cluster.volume_ref(volumes::of_attachment(cluster, attachment))).collect();
     let ids: Vec<&str> = attachments.iter().map(|attachment| attachment.metadata.name.as_str()).collect();
     let whose = if users.is_empty() { text::listed(&ids) } else { text::claims_of(&users) };
     let policy = cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);

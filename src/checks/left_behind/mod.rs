@@ -67,7 +67,7 @@ causes! {
             read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50",
         ]
         way PV_MISSING "its PersistentVolume is missing"
-            fix "Create PersistentVolume <volume> again (volumeHandle <volume>, reclaim policy Retain) once no pod on <node> uses it: csi-attacher then \
+            fix "Create PersistentVolume <value> again (volumeHandle <volume>, reclaim policy Retain) once no pod on <node> uses it: csi-attacher then \
                  detaches it. Do not delete the Longhorn volume.";
     BACKUP_DELETION_STUCK = warning "backup_deletion_stuck" "backups were deleted over a day ago, but their store still has them"
         fix "Read the Backup's message and the managers' logs: usually the store's credentials lack permission to remove objects. Longhorn \
@@ -295,8 +295,7 @@ fn attachments(cluster: &Cluster, out: &mut Outcome) {
         if !stuck || said.is_empty() || nodes::kube_ready(cluster, node) != Some(true) {
             continue;
         }
-        let volume = csi.spec.source.persistent_volume_name.as_str();
-        let users = cluster.volume_refs([volume]);
+        let users = cluster.volume_refs([volumes::of_attachment(cluster, csi)]);
         let lost = said.to_ascii_lowercase().contains("persistentvolume") && said.contains("not found");
         let why = if lost { ": its PersistentVolume is missing" } else { "" };
         let message = format!("{} cannot detach from {node}{why}", text::claims_of(&users));
@@ -304,6 +303,7 @@ fn attachments(cluster: &Cluster, out: &mut Outcome) {
             Finding::about(&DETACH_STUCK, cluster.object::<CsiAttachment>(name), message)
                 .way(lost.then_some(&PV_MISSING))
                 .with(Name::Attachment, name)
+                .with(Name::Value, csi.spec.source.persistent_volume_name.as_str())
                 .node(node)
                 .volumes(users)
                 .since(csi.metadata.deletion_timestamp.get())
