@@ -161,7 +161,8 @@ fn brief(out: &mut dyn Write, part: &Part, style: Style) -> io::Result<()> {
         writeln!(out)?;
     }
     write_shown(out, &reasons, style)?;
-    notes(out, &part.reasons, style)?;
+    // steps leave less room
+    notes(out, &part.reasons, if part.steps.is_empty() { 2 } else { 1 }, style)?;
     match part.verdict {
         Verdict::Go => part.steps.iter().try_for_each(|step| write_step(out, step, style)),
         _ if part.steps.is_empty() => Ok(()),
@@ -177,15 +178,20 @@ fn write_shown(out: &mut dyn Write, reasons: &[Shown<'_>], style: Style) -> io::
     if more > 0 { writeln!(out, "{INDENT}and {} (-v)", counted(more, "more reason")) } else { Ok(()) }
 }
 
-fn notes(out: &mut dyn Write, reasons: &[Reason], style: Style) -> io::Result<()> {
+fn notes(out: &mut dyn Write, reasons: &[Reason], most: usize, style: Style) -> io::Result<()> {
     let notes: Vec<&Reason> = reasons.iter().filter(|reason| reason.weight == Weight::Note).collect();
-    let Some(first) = notes.first() else { return Ok(()) };
-    let accepted = if first.accepted { " (accepted)" } else { "" };
-    let more = match notes.len() {
-        1 => String::new(),
-        all => format!(" (and {}: -v)", counted(all - 1, "more note")),
-    };
-    style.hang(out, "  note      ", INDENT, &sentence(&format!("{}{accepted}{more}", first.text)))
+    let more = notes.len().saturating_sub(most);
+    for (index, note) in notes.iter().take(most).enumerate() {
+        let accepted = if note.accepted { " (accepted)" } else { "" };
+        let more = match more {
+            more if more > 0 && index + 1 == most => {
+                format!(" (and {}: -v)", counted(more, "more note"))
+            }
+            _ => String::new(),
+        };
+        style.hang(out, "  note      ", INDENT, &sentence(&format!("{}{accepted}{more}", note.text)))?;
+    }
+    Ok(())
 }
 
 /// Several parts: each reason once, with the parts that have it.

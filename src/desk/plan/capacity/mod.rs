@@ -141,7 +141,16 @@ fn answer(part: &Part, capacity: &Capacity) -> String {
         }
         (Verdict::Go, None) => match part.reasons.iter().find(|reason| reason.accepted) {
             Some(reason) => format!("{} (accepted)", reason.text),
-            None => "if any one node or zone is lost, the other disks have room for its replicas".to_owned(),
+            None => match part
+                .reasons
+                .iter()
+                .find(|reason| [WITHOUT_NODE.id(), WITHOUT_ZONE.id()].contains(&reason.condition))
+            {
+                Some(note) => format!("no replica lacks space if a node or zone is lost, but {}", note.text),
+                None => {
+                    "if any one node or zone is lost, the other disks have room for its replicas".to_owned()
+                }
+            },
         },
         _ => part.why(),
     }

@@ -63,11 +63,13 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go (isHealthyAndActiveReplica)"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::together);
     DEGRADED = Note "would_be_degraded" "volumes have a healthy copy on the named nodes and another elsewhere"
-        fix "Check that another node can take their replicas: run `longhorn-health-exporter plan capacity`."
+        fix "Find out which disks have room: run `longhorn-health-exporter plan capacity`. Until the rebuilds are done, do not drain or \
+             reboot other nodes."
         source "longhorn-manager v1.12.1 controller/volume_controller.go (ReconcileVolumeState)"
-        needs [Volumes, Replicas, LonghornNodes] Loss(rest::degraded);
+        needs [Volumes, Replicas, LonghornNodes, Settings] Loss(rest::degraded);
     ATTACHED = Note "would_move" "volumes are attached to the named nodes, so their pods must start elsewhere"
-        fix "Check that these volumes' pods have a controller and can run on another node."
+        fix "Check that these volumes' pods have a controller and can run on another node. If the node stays down, force-delete its pods: \
+             their volumes stay attached there until then."
         source "longhorn-manager v1.12.1 controller/volume_attachment_controller.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(rest::attached);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"

@@ -1,7 +1,8 @@
 //! What a loss would make worse: no backups, long chains, orphans.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::scheduler::Rebuilds;
 use super::super::{Found, held};
 use super::Audit;
 use crate::check::counted;
@@ -24,7 +25,20 @@ pub fn degraded(audit: &Audit<'_>, out: &mut Found) {
         !there.is_empty() && !elsewhere.is_empty()
     };
     let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(loses_one).collect();
-    out.volumes(audit.cluster, &volumes, "loses|lose a copy but no data");
+    let lost = audit.nodes.iter().map(String::as_str).collect();
+    let unplaced: BTreeSet<&str> = Rebuilds::of(audit.cluster)
+        .without(&lost)
+        .iter()
+        .map(|one| one.volume.metadata.name.as_str())
+        .collect();
+    let (stay, rebuilt): (Vec<&Volume>, Vec<&Volume>) =
+        volumes.into_iter().partition(|volume| unplaced.contains(volume.metadata.name.as_str()));
+    out.volumes(audit.cluster, &rebuilt, "loses|lose a copy but no data, and can be rebuilt elsewhere");
+    out.volumes(
+        audit.cluster,
+        &stay,
+        "loses|lose a copy but no data, and cannot be rebuilt: no other node or disk can take it",
+    );
 }
 
 pub fn attached(audit: &Audit<'_>, out: &mut Found) {

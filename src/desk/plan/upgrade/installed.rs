@@ -5,8 +5,8 @@ use super::Rung;
 use crate::check::{Command, Name};
 use crate::cluster::{Cluster, Readability};
 use crate::facts::installation::{self, Installer, installer};
-use crate::facts::text::listed;
-use crate::longhorn::{Resource, StorageClass};
+use crate::facts::text::{listed, quoted};
+use crate::longhorn::{ConditionStatus, Resource, StorageClass, condition};
 
 /// The class that managers make of their ConfigMap.
 const DEFAULT_CLASS: &str = "longhorn";
@@ -89,6 +89,16 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
     if let Some(reason) = reason {
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace);
         reason.fact(format!("retries is {}", told.retries.0));
+    }
+    let ready = condition(&release.status.conditions, "Ready");
+    if let Some(failed) = ready.filter(|ready| ready.status == ConditionStatus::False) {
+        let said = quoted(&failed.message);
+        let fix = format!(
+            "Fix HelmRelease {namespace}/{name} first: until it is Ready, Flux cannot apply the upgrade."
+        );
+        let reason =
+            out.say(format!("HelmRelease {namespace}/{name} has failed ({})", failed.reason)).fix(fix);
+        reason.with(Name::Object, name).with(Name::ChartNamespace, namespace).fact(said);
     }
     if release.spec.suspend {
         let text = format!("HelmRelease {namespace}/{name} is suspended, so Flux applies no changes");
