@@ -36,6 +36,11 @@ pub fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{}", plain(&line))
 }
 
+/// The annotation of a look that failed.
+pub fn write_failure(out: &mut impl Write, error: &str) -> io::Result<()> {
+    writeln!(out, "::error title=unknown::{}", data(error))
+}
+
 /// The text of a command: a line break would end it (actions/toolkit packages/core/src/command.ts escapeData). Other
 /// control characters have no place in it.
 pub fn data(text: &str) -> String {
@@ -53,6 +58,13 @@ mod tests {
     use super::*;
     use crate::source::demo;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_look_that_failed_is_one_error() {
+        let mut out = Vec::new();
+        write_failure(&mut out, "cannot reach it\nat all").unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "::error title=unknown::cannot reach it%0Aat all\n");
+    }
 
     #[test]
     fn every_incident_of_the_demo_is_one_annotation_of_its_severity() {

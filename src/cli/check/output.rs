@@ -84,6 +84,10 @@ impl CheckArgs {
         now: Timestamp,
         options: &ReportOptions,
     ) -> Result<(), Failure> {
+        if failure.code == exit::UNKNOWN && matches!(self.output, OutputFormat::Github) {
+            return github::write_failure(&mut io::stdout().lock(), &failure.error.to_string())
+                .map_err(Failure::unknown);
+        }
         let parsed = matches!(self.output, OutputFormat::Html | OutputFormat::Json | OutputFormat::Junit);
         if failure.code != exit::UNKNOWN || !parsed {
             return Ok(());

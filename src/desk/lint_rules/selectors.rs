@@ -144,7 +144,15 @@ impl Judge<'_> {
             if !of.iter().all(|matcher| matcher.is_match("")) && !values.iter().any(|value| can(&value)) {
                 let said: Vec<&str> = of.iter().map(|matcher| matcher.value.as_str()).collect();
                 let message = format!("{name} never has {label} {}", said.join(" and "));
-                self.say(Level::Error, "unknown_value", message, format!("one of {}", values.join(", ")));
+                // `=` compares with the whole text, also where it reads like alternatives
+                let either = said
+                    .iter()
+                    .find(|said| said.split('|').any(|part| values.iter().any(|value| value == part)));
+                let instead = match either {
+                    Some(either) => format!("{label}=~\"{either}\""),
+                    None => format!("one of {}", values.join(", ")),
+                };
+                self.say(Level::Error, "unknown_value", message, instead);
             }
         }
     }

@@ -249,6 +249,16 @@ fn each_finding_and_its_neighbour() {
 }
 
 #[test]
+fn alternatives_behind_an_equals_sign_want_a_regular_expression() {
+    let expr = "longhorn_volume_robustness{state=\"degraded|faulted\"} == 1";
+    let file = Value::from(vec![serde_json::json!({ "alert": "A", "expr": expr })]).to_string();
+    let linted = lint(&[("rules.yaml".to_owned(), file)], release("v1.12.1")).unwrap();
+    let said: Vec<_> =
+        linted.problems.iter().map(|problem| (problem.said.id, problem.said.instead.as_str())).collect();
+    assert!(said.contains(&("unknown_value", "state=~\"degraded|faulted\"")), "{said:?}");
+}
+
+#[test]
 fn the_published_rules_died_with_1_11() {
     let file =
         [("published.yaml".to_owned(), include_str!("../../../tests/lint-rules/published.yaml").to_owned())];
