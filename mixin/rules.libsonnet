@@ -28,7 +28,7 @@
             "summary": {
               "else": "{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is faulted.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is faulted."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is faulted."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_volume_faulted{%(selector)s}) == 1"
@@ -48,7 +48,7 @@
             "summary": {
               "else": "{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A degraded Longhorn volume is not recovering.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A degraded Longhorn volume is not recovering."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A degraded Longhorn volume is not recovering."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_volume_not_recovering{%(selector)s}) == 1"
@@ -68,7 +68,7 @@
             "summary": {
               "else": "{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is on its last copy.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is on its last copy."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is on its last copy."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_volume_last_copy{%(selector)s}) == 1",
@@ -92,7 +92,7 @@
             "summary": {
               "else": "{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is stuck attaching or detaching.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is stuck attaching or detaching."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume is stuck attaching or detaching."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_volume_attachment_stuck{%(selector)s}) == 1",
@@ -116,7 +116,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn volumes are still attached to a dead node.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn volumes are still attached to a dead node."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn volumes are still attached to a dead node."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"attachment_on_dead_node\"}) == 1"
@@ -136,7 +136,7 @@
             "summary": {
               "else": "{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume's file system is read-only.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume's file system is read-only."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn volume's file system is read-only."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_volume_read_only{%(selector)s}) == 1"
@@ -156,7 +156,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn finds no disk for a volume's replica.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn finds no disk for a volume's replica."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn finds no disk for a volume's replica."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"replica_unschedulable\", severity=\"warning\"}) == 1"
@@ -176,7 +176,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn operation has failed or stalled.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn operation has failed or stalled."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn operation has failed or stalled."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"operation_stalled\", cause=~\"expansion_failed|expansion_stalled|restore_failed|restore_stalled|purge_stalled|clone_failed|clone_stalled|system_backup_failed|system_backup_stalled|system_restore_failed|system_restore_stalled|backing_image_stalled|backing_image_failed\"}) == 1"
@@ -196,7 +196,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn volume is at or near its snapshot limit.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn volume is at or near its snapshot limit."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn volume is at or near its snapshot limit."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"snapshot_chain_long\", cause=~\"at_limit|near_limit\", severity=\"warning\"}) == 1"
@@ -216,7 +216,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn components run different releases.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn components run different releases."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn components run different releases."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"version_skew\", cause=~\"managers_differ|half_upgraded|component_old\"}) == 1"
@@ -241,7 +241,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn instance manager is down.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn instance manager is down."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn instance manager is down."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"instance_manager_down\", cause=~\"panic|oom_killed|pod_failed|pod_rejected|pod_terminating|pod_missing|starting_stuck\", severity=\"critical\"}) == 1"
@@ -261,7 +261,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A running Longhorn instance manager lacks its labels.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A running Longhorn instance manager lacks its labels."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A running Longhorn instance manager lacks its labels."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"instance_manager_down\", cause=\"label_missing\"}) == 1"
@@ -281,7 +281,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A liveness probe keeps killing a Longhorn instance manager.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A liveness probe keeps killing a Longhorn instance manager."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A liveness probe keeps killing a Longhorn instance manager."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"instance_manager_replaced\", cause=\"liveness_loop\"}) == 1"
@@ -301,7 +301,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn instance manager died and was replaced.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn instance manager died and was replaced."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn instance manager died and was replaced."
             }
           },
           "expr": "time() - max without (instance, pod, container, endpoint, service, severity) (longhorn_health_instance_manager_last_replacement_timestamp_seconds{%(selector)s, planned=\"false\"}) < %(window)s"
@@ -321,7 +321,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: An old Longhorn instance manager is not being removed.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: An old Longhorn instance manager is not being removed."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: An old Longhorn instance manager is not being removed."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"instance_manager_old\", cause=~\"orphan_held|cleanup_stuck|deletion_stuck\"}) == 1"
@@ -341,7 +341,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: An old Longhorn instance manager is still running volumes a day after the upgrade.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: An old Longhorn instance manager is still running volumes a day after the upgrade."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: An old Longhorn instance manager is still running volumes a day after the upgrade."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"instance_manager_old\", cause=~\"engine_upgrade_pending|reattach_pending|replica_held\"}) == 1"
@@ -389,7 +389,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}A busy Longhorn instance manager's liveness probe gives up too early.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A busy Longhorn instance manager's liveness probe gives up too early."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A busy Longhorn instance manager's liveness probe gives up too early."
             }
           },
           "expr": "data_engine:longhorn_health_instance_manager_max_instances:max > %(instances)s and data_engine:longhorn_health_instance_manager_min_probe_window_seconds:min < %(window)s"
@@ -409,7 +409,7 @@
             "summary": {
               "else": "{{ with $labels.setting }}{{ . }}: {{ end }}A Longhorn danger-zone setting is not applied yet.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.setting }}{{ . }}: {{ end }}A Longhorn danger-zone setting is not applied yet."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.setting }}{{ . }}: {{ end }}A Longhorn danger-zone setting is not applied yet."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_danger_zone_pending{%(selector)s}) == 1"
@@ -429,7 +429,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost its iSCSI connections to Longhorn volumes.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost its iSCSI connections to Longhorn volumes."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lost its iSCSI connections to Longhorn volumes."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"node_iscsi_errors\", cause=\"iscsi_conn_error\"}) == 1"
@@ -458,7 +458,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn manager is crash-looping.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn manager is crash-looping."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn manager is crash-looping."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause, evidence) (longhorn_health_manager_crash_looping{%(selector)s}) == 1",
@@ -482,7 +482,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn manager keeps restarting.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn manager keeps restarting."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn manager keeps restarting."
             }
           },
           "expr": "node:longhorn_health_manager_restarts:max_increase1h > %(restarts)s"
@@ -502,7 +502,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager is stuck during startup.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager is stuck during startup."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager is stuck during startup."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"manager_start_stuck\", cause=~\"api_unreachable|api_certificate|access_denied|crd_mismatch|manifest_stale|webhook_service_unreachable|unknown\"}) == 1",
@@ -526,7 +526,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A longhorn-manager is Ready but is not working.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A longhorn-manager is Ready but is not working."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A longhorn-manager is Ready but is not working."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"manager_half_alive\", cause=~\"work_undone|api_lost|isolated|node_status_wrong\"}) == 1",
@@ -550,7 +550,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's admission webhook is unavailable.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's admission webhook is unavailable."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's admission webhook is unavailable."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"webhook_unavailable\", cause=~\"no_ready_endpoint|selector_wrong|not_listed|configuration_missing|configuration_foreign|configuration_untrusted|ca_expired|certificate_refused|calls_fail\"}) == 1"
@@ -570,7 +570,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The CA of Longhorn's admission webhook expires within 30 days.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The CA of Longhorn's admission webhook expires within 30 days."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The CA of Longhorn's admission webhook expires within 30 days."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"webhook_unavailable\", cause=\"ca_expires_soon\"}) == 1"
@@ -590,7 +590,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn managers are waiting for a webhook that none of them serves.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn managers are waiting for a webhook that none of them serves."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn managers are waiting for a webhook that none of them serves."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"webhook_unavailable\", cause=\"deadlock\"}) == 1"
@@ -610,7 +610,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node without a working longhorn-manager holds the webhook start Lease.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node without a working longhorn-manager holds the webhook start Lease."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node without a working longhorn-manager holds the webhook start Lease."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"webhook_unavailable\", cause=\"lock_stuck\"}) == 1"
@@ -630,7 +630,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Ready Longhorn manager is not serving the admission webhook.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Ready Longhorn manager is not serving the admission webhook."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Ready Longhorn manager is not serving the admission webhook."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"webhook_unavailable\", cause=\"label_missing\"}) == 1"
@@ -650,7 +650,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"manager_probes\", cause=\"slow_start\"}) == 1"
@@ -670,7 +670,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A probe of a Longhorn manager keeps failing.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A probe of a Longhorn manager keeps failing."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A probe of a Longhorn manager keeps failing."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"manager_probes\", cause=\"probe_failing\"}) == 1"
@@ -690,7 +690,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node is missing from Kubernetes or Longhorn, or has no running longhorn-manager."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"node_unregistered\", cause=~\"never_started|node_gone|manager_missing|uninitialized\", severity=\"warning\"}) == 1"
@@ -710,7 +710,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's driver deployer is blocked.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's driver deployer is blocked."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's driver deployer is blocked."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, object, cause) (longhorn_health_finding{%(selector)s, check=\"driver_deployer_blocked\", severity=\"warning\"}) == 1"
@@ -730,7 +730,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: This Longhorn release has a known bug that this cluster can trigger.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: This Longhorn release has a known bug that this cluster can trigger."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: This Longhorn release has a known bug that this cluster can trigger."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"known_bad_release\", severity=\"warning\"}) == 1"
@@ -750,7 +750,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: One of your own Longhorn signatures matches.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: One of your own Longhorn signatures matches."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: One of your own Longhorn signatures matches."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"signature_matched\", cause=~\"critical_signature|warning_signature\"}) == 1",
@@ -779,7 +779,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A requested eviction makes longhorn-manager panic on a backing image.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A requested eviction makes longhorn-manager panic on a backing image."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A requested eviction makes longhorn-manager panic on a backing image."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"backing_image_eviction_crash\", cause=\"at_risk\"}) == 1"
@@ -799,7 +799,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Requesting eviction would make longhorn-manager panic on a backing image.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Requesting eviction would make longhorn-manager panic on a backing image."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Requesting eviction would make longhorn-manager panic on a backing image."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"backing_image_eviction_crash\", cause=\"latent\"}) == 1"
@@ -819,7 +819,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn objects contradict each other about eviction.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn objects contradict each other about eviction."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn objects contradict each other about eviction."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"eviction_inconsistent\"}) == 1"
@@ -839,7 +839,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Eviction of a Longhorn node or disk has stalled.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Eviction of a Longhorn node or disk has stalled."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Eviction of a Longhorn node or disk has stalled."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"eviction_stalled\", cause=~\"no_progress|no_schedulable_disk\"}) == 1"
@@ -859,7 +859,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn instance manager is blocking a node drain.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn instance manager is blocking a node drain."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn instance manager is blocking a node drain."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"eviction_stalled\", cause=\"drain_blocked\", severity=\"warning\"}) == 1"
@@ -884,7 +884,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is unavailable.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is unavailable."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is unavailable."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=~\"disk_uuid_mismatch|file_system_changed|file_system_shared|file_system_read_only|disk_unreadable|disk_service_unreachable|disk_not_ready\"}) == 1"
@@ -904,7 +904,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk's device reports that it is failing.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk's device reports that it is failing."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk's device reports that it is failing."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=\"disk_failing\"}) == 1"
@@ -924,7 +924,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Disks on different Longhorn nodes have the same UUID.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Disks on different Longhorn nodes have the same UUID."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Disks on different Longhorn nodes have the same UUID."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=\"disk_uuid_shared\"}) == 1"
@@ -944,7 +944,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is full.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is full."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is full."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=~\"disk_full|disk_exhausted\"}) == 1",
@@ -968,7 +968,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is nearly full.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is nearly full."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn disk is nearly full."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=\"disk_nearly_full\"}) == 1"
@@ -988,7 +988,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: No node with Longhorn data is Ready.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: No node with Longhorn data is Ready."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: No node with Longhorn data is Ready."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=\"no_node_ready\"}) == 1"
@@ -1008,7 +1008,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is not Ready, under pressure or without network.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is not Ready, under pressure or without network."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node with Longhorn disks is not Ready, under pressure or without network."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=~\"node_not_ready|node_network_down|node_pressure\"}) == 1"
@@ -1028,7 +1028,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lacks a mount option, module or package that Longhorn needs.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lacks a mount option, module or package that Longhorn needs."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A node lacks a mount option, module or package that Longhorn needs."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"disk_unavailable\", cause=\"node_environment\", severity=\"warning\"}) == 1"
@@ -1048,7 +1048,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn engine image is missing on all nodes.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn engine image is missing on all nodes."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn engine image is missing on all nodes."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"engine_image_unavailable\", cause=\"deployed_nowhere\"}) == 1"
@@ -1068,7 +1068,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn engine image is missing where volumes need it.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn engine image is missing where volumes need it."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn engine image is missing where volumes need it."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"engine_image_unavailable\", cause=~\"missing_on_node|image_unknown|incompatible\", severity=\"warning\"}) == 1"
@@ -1088,7 +1088,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The live upgrade of a Longhorn engine is stuck.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The live upgrade of a Longhorn engine is stuck."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The live upgrade of a Longhorn engine is stuck."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"engine_image_unavailable\", cause=\"upgrade_stuck\"}) == 1"
@@ -1108,7 +1108,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn was deleted, but volumes are still in use.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn was deleted, but volumes are still in use."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn was deleted, but volumes are still in use."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=\"deleted_in_use\"}) == 1"
@@ -1128,7 +1128,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: All longhorn-managers were deleted, but volumes are still in use.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: All longhorn-managers were deleted, but volumes are still in use."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: All longhorn-managers were deleted, but volumes are still in use."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=\"managers_deleted\"}) == 1"
@@ -1148,7 +1148,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Someone has started Longhorn's uninstaller.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Someone has started Longhorn's uninstaller."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Someone has started Longhorn's uninstaller."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=\"uninstall_begun\"}) == 1"
@@ -1168,7 +1168,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's CSI attacher or provisioner is down.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's CSI attacher or provisioner is down."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's CSI attacher or provisioner is down."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=\"controller_down\"}) == 1"
@@ -1188,7 +1188,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's CSI resizer or snapshotter is down.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's CSI resizer or snapshotter is down."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn's CSI resizer or snapshotter is down."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=\"sidecar_down\"}) == 1"
@@ -1208,7 +1208,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's CSI sidecars keep restarting.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's CSI sidecars keep restarting."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's CSI sidecars keep restarting."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, object, object_kind) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=\"sidecars_restarting\"}) == 1"
@@ -1228,7 +1228,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's CSI plugin is down on a node.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's CSI plugin is down on a node."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn's CSI plugin is down on a node."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, object, object_kind, cause) (longhorn_health_finding{%(selector)s, check=\"csi_plugin_down\", cause=~\"plugin_crashing|plugin_not_running|plugin_missing|not_registered\", severity=\"warning\"}) == 1"
@@ -1253,7 +1253,7 @@
             "summary": {
               "else": "{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn RWX volume is unavailable.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn RWX volume is unavailable."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.pvc }}{{ $labels.pvc_namespace }}/{{ . }}{{ else }}{{ $labels.volume }}{{ end }}: A Longhorn RWX volume is unavailable."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_volume_not_served{%(selector)s}) == 1"
@@ -1273,7 +1273,7 @@
             "summary": {
               "else": "{{ with $labels.object }}{{ . }}: {{ end }}The NFS server of a Longhorn RWX volume keeps being replaced.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.object }}{{ . }}: {{ end }}The NFS server of a Longhorn RWX volume keeps being replaced."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.object }}{{ . }}: {{ end }}The NFS server of a Longhorn RWX volume keeps being replaced."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, node, cause) (longhorn_health_finding{%(selector)s, check=\"share_manager_down\", cause=~\"restarting|oom_killed\"}) == 1",
@@ -1297,7 +1297,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn backup target is unreachable, has no URL or is not polled.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn backup target is unreachable, has no URL or is not polled."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn backup target is unreachable, has no URL or is not polled."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"backup_failing\", cause=~\"target_unavailable|target_without_url|standby_stale\"}) == 1"
@@ -1317,7 +1317,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The newest backup of a Longhorn volume has failed or stalled.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The newest backup of a Longhorn volume has failed or stalled."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: The newest backup of a Longhorn volume has failed or stalled."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"backup_failing\", cause=~\"backup_failed|backup_stalled\"}) == 1"
@@ -1337,7 +1337,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn recurring job is overdue.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn recurring job is overdue."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn recurring job is overdue."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"backup_failing\", cause=~\"recurring_job_overdue|recurring_job_forgotten\"}) == 1"
@@ -1357,7 +1357,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Volumes of a Longhorn recurring job lack recent backups.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Volumes of a Longhorn recurring job lack recent backups."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Volumes of a Longhorn recurring job lack recent backups."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"backup_failing\", cause=\"volume_backup_old\"}) == 1"
@@ -1377,7 +1377,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}The newest good backup of a Longhorn volume is too old.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The newest good backup of a Longhorn volume is too old."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The newest good backup of a Longhorn volume is too old."
             }
           },
           "expr": "time() - max without (instance, pod, container, endpoint, service, severity) (longhorn_health_volume_last_backup_timestamp_seconds{%(selector)s}) > %(age)s"
@@ -1397,7 +1397,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn has left replicas, engines or orphans behind.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn has left replicas, engines or orphans behind."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: Longhorn has left replicas, engines or orphans behind."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity, cause) (longhorn_health_finding{%(selector)s, check=\"left_behind\", severity=\"warning\"}) == 1"
@@ -1422,7 +1422,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}The longhorn-health-exporter is down, so nothing checks Longhorn's health.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The longhorn-health-exporter is down, so nothing checks Longhorn's health."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The longhorn-health-exporter is down, so nothing checks Longhorn's health."
             }
           },
           "expr": {
@@ -1450,7 +1450,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}An alert is muted because its root alert is firing.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}An alert is muted because its root alert is firing."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}An alert is muted because its root alert is firing."
             }
           },
           "expr": {
@@ -1474,7 +1474,7 @@
             "summary": {
               "else": "{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter has not read the cluster since it started.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter has not read the cluster since it started."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter has not read the cluster since it started."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_exporter_resource_unreadable{%(selector)s, reason=\"pending\"}) == 1"
@@ -1494,7 +1494,7 @@
             "summary": {
               "else": "{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter is working with old data.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter is working with old data."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter is working with old data."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_exporter_resource_unreadable{%(selector)s, reason=\"stale\"}) == 1"
@@ -1514,7 +1514,7 @@
             "summary": {
               "else": "{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter lacks access to a kind of object.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter lacks access to a kind of object."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.resource }}{{ . }}: {{ end }}The Longhorn health exporter lacks access to a kind of object."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_exporter_resource_unreadable{%(selector)s, reason=\"forbidden\"}) == 1"
@@ -1554,7 +1554,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}Longhorn volumes have less redundancy than they should.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn volumes have less redundancy than they should."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Longhorn volumes have less redundancy than they should."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_volumes_at_risk{%(selector)s, by_choice=\"false\"}) > 0"
@@ -1574,7 +1574,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}The Longhorn health exporter's clock differs from the API server's.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The Longhorn health exporter's clock differs from the API server's."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The Longhorn health exporter's clock differs from the API server's."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (abs(longhorn_health_exporter_clock_skew_seconds{%(selector)s})) > 60"
@@ -1594,7 +1594,7 @@
             "summary": {
               "else": "{{ with $labels.node }}{{ . }}: {{ end }}The Longhorn health exporter cannot load its changed web configuration.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The Longhorn health exporter cannot load its changed web configuration."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}The Longhorn health exporter cannot load its changed web configuration."
             }
           },
           "expr": "min without (instance, pod, container, endpoint, service, severity) (longhorn_health_exporter_web_config_last_reload_successful{%(selector)s}) == 0"
@@ -1621,7 +1621,7 @@
               "summary": {
                 "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn disk will soon be full at its current growth rate.",
                 "if": "clusterLabel",
-                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn disk will soon be full at its current growth rate."
+                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn disk will soon be full at its current growth rate."
               }
             },
             "expr": {
@@ -1645,7 +1645,7 @@
               "summary": {
                 "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume's snapshots take more space than the volume.",
                 "if": "clusterLabel",
-                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume's snapshots take more space than the volume."
+                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume's snapshots take more space than the volume."
               }
             },
             "expr": {
@@ -1669,7 +1669,7 @@
               "summary": {
                 "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume was faulted when last reported.",
                 "if": "clusterLabel",
-                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume was faulted when last reported."
+                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume was faulted when last reported."
               }
             },
             "expr": {
@@ -1693,7 +1693,7 @@
               "summary": {
                 "else": "{{ with $labels.node }}{{ . }}: {{ end }}Backups of a Longhorn volume have failed.",
                 "if": "clusterLabel",
-                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Backups of a Longhorn volume have failed."
+                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Backups of a Longhorn volume have failed."
               }
             },
             "expr": {
@@ -1717,7 +1717,7 @@
               "summary": {
                 "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn instance manager is using far more CPU than it requests.",
                 "if": "clusterLabel",
-                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn instance manager is using far more CPU than it requests."
+                "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn instance manager is using far more CPU than it requests."
               }
             },
             "expr": {
@@ -1751,7 +1751,7 @@
                 "summary": {
                   "else": "{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume's reads or writes are slow.",
                   "if": "clusterLabel",
-                  "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume's reads or writes are slow."
+                  "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}A Longhorn volume's reads or writes are slow."
                 }
               },
               "expr": {
@@ -1788,7 +1788,7 @@
                   "summary": {
                     "else": "{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can outgrow the node's disks.",
                     "if": "clusterLabel",
-                    "then": "{{ with $labels.%(clusterLabel)s }}{{ . }} {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can outgrow the node's disks."
+                    "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}: {{ end }}Replicas on a Longhorn node can outgrow the node's disks."
                   }
                 },
                 "expr": {

@@ -60,6 +60,7 @@ relations! {
         eviction_inconsistent [no_usable_copy],
         same Volume, "volume not attached";
     eviction_inconsistent [no_usable_copy] ShownWith eviction_inconsistent [missing_disk], same Object, "no usable copy";
+    eviction_inconsistent [no_usable_copy] ShownWith disk_unavailable BROKEN, same Volume, "backing image without a usable copy";
     eviction_inconsistent [copy_not_starting] ShownWith operation_stalled [backing_image_stalled], same Object, "copies missing" on nodes;
     // A copy is on a disk, and is back with it.
     operation_stalled [backing_image_failed] ShownWith disk_unavailable BROKEN, same Disk, "backing image failed";
@@ -95,6 +96,7 @@ relations! {
     // Where a node is cordoned, what ended stays away.
     volume_attachment_stuck [attaching] ShownWith instance_manager_down [node_cordoned], same Node, "volume not attached" on nodes;
     // An engine that dies takes the device along, and dies with its instance manager.
+    volume_degraded [rebuild_looping] ShownWith volume_attachment_stuck [attach_loop], same Way, "volume degraded";
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [attach_loop], same Volume, "volume cannot be mounted";
     volume_attachment_stuck [attach_loop] ShownWith
         instance_manager_replaced [liveness_probe, liveness_loop, oom_killed, evicted, tainted, sandbox_lost, panic, deleted, unknown], same Node, "engines keep dying" on nodes;
@@ -179,6 +181,7 @@ relations! {
     volume_faulted [no_data] ShownWith disk_unavailable [disk_uuid_mismatch], same Volume, "volume faulted";
     volume_faulted [no_data, salvage_pending, replicas_unreachable] ShownWith disk_unavailable [node_network_down], same Volume, "volume faulted";
     volume_degraded [not_rebuilding, rebuild_looping] ShownWith disk_unavailable [node_network_down], same Volume, "volume degraded";
+    volume_degraded [not_rebuilding] ShownWith disk_unavailable [node_pressure], same Volume, "volume degraded";
     replica_unschedulable [over_provisioned] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "replica without a disk";
     disk_unavailable [disk_full, disk_exhausted] ShownWith disk_unavailable [disk_uuid_shared], same Cluster, "disk full" on nodes;
 

@@ -148,8 +148,12 @@ fn without_conversion(
     }
     // played: managers that crash-loop are the webhook, so no object can be rewritten meanwhile
     let fix = if crosses {
+        let apply = match published(cluster, release) {
+            Some(_) => ", then apply the image's release manifest.".to_owned(),
+            None => format!(". {fix}"),
+        };
         format!(
-            "Remove /spec/conversion from five CRDs. {fix} If the API server names status.storedVersions, go back to {from} and follow 1.10's \
+            "Remove /spec/conversion from five CRDs{apply} If the API server names status.storedVersions, return to {from} and follow 1.10's \
              important notes: patching storedVersions alone loses objects."
         )
     } else {
@@ -216,8 +220,8 @@ pub fn back_to(cluster: &Cluster, installed: Release, refused: Release) -> Remed
     let remedy = match installer(cluster) {
         // Flux takes back an upgrade that was not over in time (helm-controller, spec.upgrade.remediation), though Longhorn had finished it
         Installer::FluxHelm(of, name) if refused < installed => Remedy::new(format!(
-            "Set HelmRelease {of}/{name} to {installed} again, with a longer spec.timeout if Flux rolled the upgrade back: Longhorn does not support \
-             going from {installed} to {refused}."
+            "Set HelmRelease {of}/{name} to {installed} again: Longhorn does not support going from {installed} to {refused}. If Flux rolled the \
+             upgrade back, also set a longer spec.timeout."
         )),
         _ => Remedy::new(format!("Set longhorn-manager's image back to {installed}: {refuses}")),
     };
@@ -286,7 +290,8 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> Remedy {
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => Remedy::new(
-                "Read the diff of the image's whole release manifest, which includes default settings and a StorageClass. Then apply the manifest.",
+                "Run kubectl diff with the whole manifest of longhorn-manager's release: it also has default settings and a StorageClass. Then apply that \
+                 manifest.",
             )
             .read(format!("kubectl diff --server-side --force-conflicts -f {url}"))
             .change(format!("kubectl apply --server-side --force-conflicts -f {url}")),

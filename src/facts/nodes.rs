@@ -8,8 +8,8 @@ use super::{api, text, ways};
 use crate::check::{Evidence, EvidenceSource, Way};
 use crate::cluster::Cluster;
 use crate::longhorn::{
-    Condition, ConditionStatus, LonghornNode, Owner, Pod, Resource, Volume, VolumeRobustness, condition,
-    status,
+    Condition, ConditionStatus, KubeNode, LonghornNode, Owner, Pod, Resource, Volume, VolumeRobustness,
+    condition, status,
 };
 
 /// What a longhorn-manager may take to come back when it is restarted.
@@ -36,6 +36,27 @@ pub fn pressure<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c Condition> {
     let conditions = &cluster.objects.kube_nodes.get(node)?.status.conditions;
     let kinds = ["DiskPressure", "MemoryPressure", "PIDPressure"].into_iter();
     let mut said = kinds.filter_map(|kind| condition(conditions, kind));
+    said.find(|condition| condition.status == ConditionStatus::True)
+}
+
+/// The kernel of a node, and that of all others where they have one and it has another.
+pub fn other_kernel<'c>(cluster: &'c Cluster, node: &str) -> Option<(&'c str, &'c str)> {
+    let of = |node: &'c KubeNode| node.status.node_info.kernel_version.as_str();
+    let its = of(cluster.objects.kube_nodes.get(node)?);
+    let mut others = cluster.objects.kube_nodes.iter().filter(|other| other.metadata.name != *node).map(of);
+    let first = others.next()?;
+    // two nodes tell nothing of which is the odd one
+    let second = others.next()?;
+    (its != first && second == first && others.all(|other| other == first) && !its.is_empty())
+        .then_some((its, first))
+}
+
+/// What the node problem detector says of a file system of the node (kubernetes/node-problem-detector config/kernel-monitor.json, and its
+/// rule for XFS). Which one it is stands in the message alone.
+pub fn file_system_trouble<'c>(cluster: &'c Cluster, node: &str) -> Option<&'c Condition> {
+    let conditions = &cluster.objects.kube_nodes.get(node)?.status.conditions;
+    let mut said =
+        ["XfsShutdown", "ReadonlyFilesystem"].into_iter().filter_map(|kind| condition(conditions, kind));
     said.find(|condition| condition.status == ConditionStatus::True)
 }
 

@@ -108,6 +108,12 @@ pub fn refused(cluster: &Cluster, set: &str) -> Option<NotStarted> {
     refusal(cluster, set).map(|event| by_refusal("DaemonSet", set, &event.message))
 }
 
+/// The same for a node on which the DaemonSet wants a pod, as far as taints and nodeSelector say.
+pub fn refused_on(cluster: &Cluster, set: &str, node: &str) -> Option<NotStarted> {
+    let is_kept_away = untolerated(cluster, set, node).is_some() || unselected(cluster, set, node).is_some();
+    refused(cluster, set).filter(|_| !is_kept_away)
+}
+
 /// The same of a Deployment, whose ReplicaSets are the ones that are refused.
 pub fn refused_deployment(cluster: &Cluster, deployment: &str) -> Option<NotStarted> {
     let of_it = |set: &str| {
@@ -284,7 +290,10 @@ fn of_container(cluster: &Cluster, pod: &Pod, status: &ContainerStatus) -> Optio
             let text = format!("its image comes from {here}, not {there}");
             return Some(NotStarted::new(&ways::OTHER_REGISTRY, text).said(message));
         }
-        let text = format!("its image cannot be pulled ({reason})");
+        let text = match way == &ways::RUNTIME_DAMAGED {
+            true => way.briefly.to_owned(),
+            false => format!("its image cannot be pulled ({reason})"),
+        };
         return Some(NotStarted::new(way, text).said(message));
     }
     let message = match looping::last_end(status).filter(|_| message.is_empty()) {
@@ -317,6 +326,7 @@ type Words = (&'static [&'static str], &'static Way);
 const OF_IMAGES: &[Words] = &[
     (&["toomanyrequests", "429 Too Many"], &ways::RATE_LIMITED),
     (&["no space left on device"], &ways::DISK_FULL),
+    (&["failed to prepare extraction snapshot", "failed to extract layer"], &ways::RUNTIME_DAMAGED),
     (&["x509: ", "certificate has expired"], &ways::REGISTRY_CERTIFICATE),
     (
         &[

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::complaints::{self, Lacks};
 use super::text;
-use super::ways::CUT_OFF;
+use super::ways::{CUT_OFF, REPLICAS_SHUT_OUT};
 use crate::check::{Evidence, EvidenceSource, Finding, Name};
 use crate::cluster::Cluster;
 use crate::longhorn::{NetworkPolicy, Pod};
@@ -105,6 +105,29 @@ pub fn guards_managers(cluster: &Cluster, pod: &Pod) -> Option<(Evidence, [(Name
     let policy = shuts_out(cluster, pod).filter(|_| !cluster.manager_pods().any(Pod::is_ready))?;
     let fact = fact(cluster, policy, "selects the managers, and no policy lets nodes in");
     Some((fact, values(policy)))
+}
+
+/// The policy beside Longhorn's own that selects the instance managers of a volume's replicas, where trouble came within a day of it.
+pub fn guards_replicas<'a>(
+    cluster: &'a Cluster,
+    volume: &str,
+    since: Option<Timestamp>,
+) -> Option<&'a NetworkPolicy> {
+    const TOGETHER: SignedDuration = SignedDuration::from_hours(24);
+    let mut managers = cluster.replicas_of(volume).map(|replica| &replica.status.instance_manager_name);
+    let pod = managers.find_map(|manager| cluster.objects.pods.get(manager))?;
+    let is_own = |policy: &NetworkPolicy| policy.metadata.label("app.kubernetes.io/name") == Some("longhorn");
+    let guards = |policy: &&NetworkPolicy| policy.guards(&pod.metadata.labels) && !is_own(policy);
+    let newest =
+        cluster.objects.network_policies.iter().filter(guards).max_by_key(|one| one.metadata.created())?;
+    let (made, since) = newest.metadata.created().zip(since)?;
+    (since >= made && since.duration_since(made) < TOGETHER).then_some(newest)
+}
+
+/// Says so in a finding.
+pub fn tell_replicas(cluster: &Cluster, policy: &NetworkPolicy, finding: Finding) -> Finding {
+    let fact = fact(cluster, policy, "selects the instance managers");
+    finding.way(&REPLICAS_SHUT_OUT).named(values(policy)).fact(fact)
 }
 
 /// What a fix names of a policy.

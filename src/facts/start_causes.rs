@@ -71,8 +71,7 @@ causes! {
         fix "Fix the network path from <node> to the webhook's Service. The log shows what fails: cluster DNS, a firewall or the pod \
              network. Deleting the manager's pod does not help." [read DNS, read ON_NODE, read LOG]
         way GUARDED "a NetworkPolicy blocks every node"
-            fix "Change NetworkPolicy <value> at its source (<reason>): it blocks the kubelets' probes and the API server. The managers then start \
-                 by themselves."
+            fix "Change NetworkPolicy <value> at its source (<reason>) to admit the kubelets' probes and the API server. The managers then start by themselves."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read MANAGERS, read LOG]
         ways UNREACHED;
     ACCESS_DENIED = critical "access_denied" "the manager lacks a permission that its startup needs"
@@ -128,19 +127,19 @@ causes! {
             fix "Run Longhorn on nodes with another operating system: k3OS is no longer maintained and cannot install packages." [read NODE];
     CONTAINER_CANNOT_START = critical "container_cannot_start"
         "the manager's container or one of its hooks cannot start"
-        fix "Read the container's error message. Then fix the error's cause on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The \
-             kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
+        fix "Fix what stops the longhorn-manager container on <node>: a mount path, /proc, seccomp, AppArmor or the container runtime. The container's \
+             error says which. The kubelet retries automatically." [read DESCRIBE, read NODE_STATE]
         way NOT_SHARED "mount propagation is off"
-            fix "Make the node's mounts shared, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and Docker \
-                 Desktop, mount the data path with :shared."
+            fix "Run mount --make-rshared / on <node>, now and at every boot: Longhorn needs bidirectional mount propagation. On k3d, kind and \
+                 Docker Desktop, mount the data path with :shared."
             [change "ssh <node> 'sudo mount --make-rshared /'", read "ssh <node> 'findmnt -o TARGET,PROPAGATION / /var/lib/longhorn'", read DESCRIBE]
         way NO_EXEC "the node blocks its binaries"
             fix "Remount the container runtime's file system with exec, and change /etc/fstab to match (hardened systems mount /var with noexec). If SELinux \
                  denies execution instead, allow it in the SELinux policy."
             [read "ssh <node> 'findmnt -O noexec -o TARGET,OPTIONS'", read DESCRIBE, change "ssh <node> 'sudo mount -o remount,exec /var'"]
         way IMAGE_DAMAGED "its image is damaged on the node"
-            fix "Remove the image from <node>'s cache: the kubelet pulls it again. The image is good: other nodes run it. After a power \
-                 loss, check the node's disk and other images."
+            fix "Remove the damaged longhorn-manager image from <node>'s cache: the kubelet pulls it again. Other nodes run it without \
+                 errors. After a power loss, check the node's disk and other images."
             [change "ssh <node> 'sudo crictl rmi <value>'", read "ssh <node> 'sudo dmesg -T | grep -iE \"ext4|xfs|i/o error\" | tail'", read DESCRIBE]
             proven "an image in a node's cache holds no data and is pulled again"
         way OTHER_PROCESSOR "its image has the wrong architecture"
@@ -149,18 +148,18 @@ causes! {
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
     WEBHOOK_UNSERVED = critical "webhook_unserved"
         "the manager's webhook Service did not answer in time"
-        fix "Find out why no manager behind Service <service> is Ready. If the Service has ready endpoints, check DNS, firewall and \
-             hairpin traffic from <node>. A startup probe does not help."
+        fix "Read the Unhealthy events of the managers behind Service <service>. If the Service has ready endpoints, check DNS, \
+             firewall and hairpin traffic from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
             means "the last attempt was refused, as by a Service without a ready endpoint or by a closed port"
         way SERVED "it cannot reach the Ready managers"
-            fix "Check kube-proxy (or its replacement), firewall and hairpin traffic on <node>: Service <service> has <value>, but this manager reached \
-                 none." [read ON_NODE, read SLICES, read DNS]
+            fix "Check kube-proxy (or its replacement), firewall and hairpin traffic on <node>. Service <service> has <value>, but this manager \
+                 reached none." [read ON_NODE, read SLICES, read DNS]
         ways NEXT_TRY;
     WEBHOOK_NOT_READY = critical "webhook_not_ready" "the manager's own webhook server is too slow"
-        fix "Find out why the manager's own webhook server is slow. Check <node>'s CPU load, Secrets longhorn-webhook-ca and longhorn-webhook-tls, the \
-             webhook configurations and the manager's permissions." [
+        fix "Check <node>'s CPU load: the manager's own webhook server is too slow. Then check Secrets longhorn-webhook-ca and longhorn-webhook-tls, \
+             the webhook configurations and the manager's permissions." [
             read LAST_LOG,
             read "kubectl -n <namespace> get secrets longhorn-webhook-ca longhorn-webhook-tls",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations | grep longhorn",
@@ -169,8 +168,8 @@ causes! {
     WEBHOOK_CALL_FAILED = critical "webhook_call_failed"
         "the API server cannot call Longhorn's admission webhook"
         but "info in the pod's first 2 min, while other managers start too"
-        fix "Check the API server's NO_PROXY (it must contain .svc) and TCP port 9502 to the pods (CNI). Then check the Service and CA \
-             that the webhook configurations name." [
+        fix "Check the API server's NO_PROXY (it must contain .svc) and TCP port 9502 to the manager pods (CNI). Then check the \
+             Service and CA that the webhook configurations name." [
             read ASK,
             read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-admission-webhook -o wide",
             read WHOM,
@@ -194,7 +193,8 @@ causes! {
                  log: its end shows what it is waiting for." [read MANAGERS, read SLICES, read LAST_LOG]
         way NONE_READY "the webhook has no Ready manager"
             means "the webhook's Service has no Ready manager"
-            fix "Check that the DaemonSet, its pods' labels and the Service's selector belong to one release. Then find out why no manager is Ready."
+            fix "Check that DaemonSet longhorn-manager, its pods' labels and the webhook Service's selector belong to one release. Then read the managers' \
+                 logs: none is Ready."
                 [read MANAGERS, read SLICES, read LAST_LOG]
         way NO_SERVICE "the webhook's Service is missing"
             means "the webhook configuration names a missing Service, so it belongs to another installation or namespace"
@@ -209,8 +209,8 @@ causes! {
     WEBHOOK_DENIED = critical "webhook_denied"
         "Longhorn's admission webhook rejects a change that the manager makes during startup"
             but "less severe below 5 restarts"
-        fix "Wait for a retry if a rollout is running. Otherwise correct the rejected object, or delete it if unused. If that change is \
-             rejected, make it on the previous release."
+        fix "Wait if a rollout is running: managers retry. Otherwise correct the object that the webhook rejects, or delete it if \
+             unused. If that fails, repeat it on the previous release."
             [read LAST_LOG, read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"] proven "the fix asks for a leftover"
         way SETTING_REFUSED "a setting's value is rejected"
             fix "Set the rejected setting to Longhorn's current value in ConfigMap longhorn-default-setting (the chart's defaultSettings), or \
@@ -279,14 +279,14 @@ causes! {
         ];
     POD_UPDATE_REFUSED = critical "pod_update_refused"
         "another webhook changes the manager's pod, so Kubernetes rejects the manager's own update"
-        fix "Exempt namespace <namespace> from the mutating webhook that changes its pods: the log shows the changed field, such as imagePullSecrets. Until \
-             then, delete the pod: the next one is accepted."
+        fix "Exempt namespace <namespace> from the mutating webhook that changes its pods (the log shows the field, such as imagePullSecrets). Until then, \
+             delete the crashing longhorn-manager pod: its replacement is accepted."
             [read "kubectl get mutatingwebhookconfigurations", read LAST_LOG, change "kubectl -n <namespace> delete pod <object>"]
             proven "a manager's pod holds no data, and a DaemonSet recreates it";
     PORT_IN_USE = critical "port_in_use"
         "another process probably uses one of the manager's ports"
-        fix "Find out what else is listening on <value> in the pod (with hostNetwork: on <node>), often an added container. Move it to another port: \
-             the manager's ports are fixed." [
+        fix "Check what else uses <value>: an added container or, with hostNetwork, a process on <node>. Move it to another port: the manager's \
+             ports are fixed." [
             read "kubectl -n <namespace> get pod <object> -o jsonpath='{.spec.hostNetwork}{\"\\n\"}{.spec.containers[*].name}{\"\\n\"}'",
             read "ssh <node> \"sudo ss -lntp 'sport >= :9500 and sport <= :9503'\"",
             read LAST_LOG,
@@ -296,7 +296,8 @@ causes! {
              the issue, the fixed release and the trigger."
             [read LAST_LOG, read IMAGES];
     OOM_KILLED = critical "oom_killed" "the manager was OOM-killed"
-        fix "Find out what is using <node>'s memory: Longhorn sets no limit, so the node itself probably ran out. If someone added a limit, remove it."
+        fix "Find out what is using <node>'s memory (kubectl top pod). Longhorn sets no limit, so the node itself probably ran out. If someone added a memory \
+             limit, remove it."
             [read NODE_STATE, read "kubectl top node <node>", read "kubectl top pod -A --sort-by=memory"];
     PROBE_KILLED = critical "probe_killed"
         "a liveness or startup probe kills the manager"
@@ -307,14 +308,14 @@ causes! {
                 '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
         ];
     UNKNOWN = critical "unknown" "cause unknown"
-        fix "Read the last run's log: the line with level=fatal or panic names the cause. If no such line exists, report the crash to \
-             Longhorn with a support bundle."
+        fix "Read the crashing manager's previous log: the line with level=fatal or panic names the cause. If no such line exists, \
+             report the crash to Longhorn with a support bundle."
             [read LAST_LOG, read DESCRIBE]
         way READING "its log is still being read"
             fix "Check again in 30 s: the manager's log is still being read and probably names the cause." [read DESCRIBE]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub \
-                 issues for the error text, or report it with a support bundle.";
+            fix "<known_error>Read the manager's last error and correct the setting, object or address in it. If it names none, \
+                 search Longhorn's GitHub issues, or report it with a support bundle.";
 }
 
 /// What a headline has room for of a cause.

@@ -19,8 +19,8 @@ const GAVE_UP: &str = "kubectl -n <namespace> logs <pod> -c longhorn-manager --p
 ways! { UNREACHED:
     NO_SUCH_NAME "DNS cannot resolve the webhook name"
         means "the last attempt failed in DNS: a server answered that the Service's name does not exist"
-        fix "Find the DNS server that answers NXDOMAIN for the Service, often the node's own (resolv.conf, search domain). Then check the \
-             kubelet's cluster domain and that the Service exists."
+        fix "Find the DNS server that answers NXDOMAIN for the webhook's Service, often the node's own (resolv.conf, search domain). Then \
+             check the kubelet's cluster domain and that the Service exists."
         [read SERVICE, read DNS, read WAITS, read GAVE_UP];
     NO_DNS "DNS gives no answer for the webhook"
         means "the last attempt failed in DNS: no server answered for the Service's name"
@@ -56,8 +56,8 @@ ways! { UNRESOLVED:
 }
 
 /// For pods that a policy cuts off from the API server.
-pub const LET_OUT: &str = "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not \
-    restart managers, instance managers or nodes, or trust shown states.";
+pub const LET_OUT: &str = "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart \
+    Longhorn's pods or nodes: shown states may be stale.";
 
 // Why pods of Longhorn get no answer of the API server.
 ways! { CUT:
@@ -92,8 +92,8 @@ ways! { REFUSED:
              do not restart Longhorn's pods or nodes."
         [read "kubectl -n <namespace> describe resourcequota", read REFUSALS];
     DENIED "a policy rejects its pods"
-        fix "<known_error>Exempt Longhorn's namespace from the policy in the evidence. Kubernetes then creates the pods. Until then, do not restart \
-             managers, instance managers or nodes: their pods would be rejected, too." [
+        fix "<known_error>Exempt Longhorn's namespace from the policy in the evidence. Kubernetes then creates the pods. Until then, do not restart managers, \
+             instance managers or nodes: their pods fail too." [
             read REFUSALS,
             read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --prefix --tail=2000 | grep 'denied the request'",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
@@ -112,8 +112,8 @@ ways! { REFUSED:
 // What a kubelet, a container runtime or a registry says of why a pod does not start.
 ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is exceeded"
-        fix "Load the image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting \
-             registry-secret). The kubelet retries every five minutes." [read POD, read SET];
+        fix "Load the pod's image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting registry-secret). The \
+             kubelet retries every five minutes." [read POD, read SET];
     OTHER_REGISTRY "its image comes from another registry than the others"
         fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
              new images there first."
@@ -125,21 +125,24 @@ ways! { KUBELET_SAYS:
         fix "Correct the registry's pull secret (setting registry-secret) or the image's name. Registries also deny access to images that \
              do not exist. The kubelet retries every five minutes." [read POD, read SET];
     NO_SUCH_IMAGE "the registry has no such image"
-        fix "Correct the image's name and tag, or push the image to that registry for this node's architecture too. \
-             The kubelet retries every five minutes." [read POD, read SET];
+        fix "Correct the image's name and tag, or push the image to its registry for the node's architecture too. The kubelet retries every five \
+             minutes." [read POD, read SET];
     REGISTRY_UNREACHABLE "the node cannot reach the registry"
-        fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the image onto the node by hand. The kubelet retries every five \
-             minutes." [read POD, read SET, read NODE];
+        fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the pod's image onto the node by hand. The kubelet retries \
+             every five minutes." [read POD, read SET, read NODE];
     NAME_RESERVED "its name is still taken"
-        fix "Delete the pod: the runtime still reserves its containers' names. If the new pod fails too, restart the node's container runtime (containerd, \
-             rke2 or k3s)."
+        fix "Delete the pod that is not starting: the runtime still reserves its containers' names. If the new pod fails too, restart the node's container \
+             runtime (containerd, rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";
     RUNTIME_HANGS "the container runtime hangs"
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
+    RUNTIME_DAMAGED "its container runtime cannot unpack images"
+        fix "Cordon the node. Stop its kubelet and container runtime, move the runtime's directory (/var/lib/containerd) aside, and start both again. \
+             Keep /var/lib/longhorn." [read POD, read RUNTIME_LOG, read NODE];
     NO_ADDRESS "no pod address is free"
-        fix "Free up pod IP addresses, or correct the IP range and exclusions of the pod network (or of the storage network, if it is set). The \
-             kubelet then retries automatically." [read POD, read NETWORKS];
+        fix "Free up pod IP addresses, or correct the pod network's IP range and exclusions (the storage network's, if one is set). The kubelet then retries \
+             automatically." [read POD, read NETWORKS];
     NO_STORAGE_NETWORK "the storage network fails"
         fix "Restore what is missing: the NetworkAttachmentDefinition of setting storage-network, or the node's interface that it uses. Do \
              not reboot other nodes: their instance managers would not return."
@@ -148,8 +151,8 @@ ways! { KUBELET_SAYS:
         fix "<known_error>Fix the CNI plugin on the node: its pod, and its files in /etc/cni/net.d and /opt/cni/bin. The \
              kubelet then retries automatically." [read POD, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
     NO_CGROUP "systemd cannot create its cgroup"
-        fix "Find out what the node has run out of: inodes, space in /run, cgroups or systemd units. Its disks may be fine. Keep the instance \
-             manager: it could not restart."
+        fix "Check the node's inodes, /run space, cgroups and systemd units: one has run out. Its disks may be fine. Keep the instance \
+             manager running: it could not restart."
         [read POD, read NODE];
     DISK_FULL "the node's disk is full"
         fix "Free disk space on the node (unused images, logs, the container runtime's file system). The kubelet then retries \
@@ -181,14 +184,22 @@ ways! { NODE_SAYS:
         [read NODE, read "kubectl -n kube-system get pods -o wide --field-selector spec.nodeName=<node>"];
 }
 
+// What keeps engines from their replicas.
+ways! { BETWEEN_INSTANCE_MANAGERS:
+    REPLICAS_SHUT_OUT "a NetworkPolicy may block replica traffic"
+        fix "Let NetworkPolicy <value> (from <reason>) admit all ports between Longhorn's pods, or save and remove it. Until then, do not restart pods \
+             or nodes: open connections still work."
+        [read "kubectl -n <namespace> get networkpolicy <value> -o yaml"];
+}
+
 // What else keeps a pod of a DaemonSet from its node.
 ways! { NOT_STARTED:
     IMAGE "an image cannot be pulled"
-        fix "Make the image available to this node. Check the image's name and tag, registry and pull secret, and the node's DNS and \
-             proxy. The kubelet retries every five minutes." [read POD, read SET];
+        fix "Make the pod's image available to its node. Check the image's name and tag, registry and pull secret, and the node's DNS and proxy. The kubelet \
+             retries every five minutes." [read POD, read SET];
     NODE_LACKS "the node lacks a prerequisite"
-        fix "<known_error>Read the pod's Events and provide what is missing: a mounted path, Secret, ConfigMap, CNI plugin or container \
-             runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
+        fix "<known_error>Read the waiting pod's Events and provide what is missing: a mounted path, Secret, ConfigMap, CNI plugin or \
+             container runtime. The kubelet then retries automatically." [read POD, read SET, read NODE];
     INIT "an init container fails"
         fix "<known_error>Read the init container's log and fix the error that it reports."
         [read POD, read SET, read "kubectl -n <namespace> logs <pod> --all-containers --previous --tail=30"];
@@ -196,20 +207,20 @@ ways! { NOT_STARTED:
         fix "Uncordon a node (`kubectl uncordon`) once its maintenance is over: every node is cordoned, so no new pod can start."
         [read "kubectl get nodes", read POD];
     NO_SCHEDULER "no scheduler has looked at its pods"
-        fix "Check kube-scheduler on the control-plane nodes (on K3s, the server process): it has ignored new pods for minutes. Restart the one that \
-             leads. Longhorn is not the cause."
+        fix "Check kube-scheduler on the control-plane nodes (on K3s, the server process): it has ignored new pods for minutes. Restart the leading scheduler. \
+             Longhorn is not the cause."
         [read "kubectl -n kube-system get pods,leases -o wide | grep -i -e scheduler -e NAME",
          read "kubectl get pods -A --field-selector status.phase=Pending -o wide"];
     NO_PLACE "no room on the node"
         fix "Free CPU, memory, pod slots or ports on the node, or lower the pod's requests." [read POD, read SET, read NODE];
     TAINT "it does not tolerate the node's taint"
-        fix "Remove the taint, or add a toleration to the DaemonSet. A node that you remove from Longhorn needs its manager until its replicas are \
-             evicted." [read NODE, read REPLICAS];
+        fix "Remove the node's taint, or add a toleration for it to the DaemonSet. A node that you remove from Longhorn needs its manager until \
+             its replicas are evicted." [read NODE, read REPLICAS];
     LABEL "the node lacks a label that it selects"
         fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
     WAITING "it is waiting (cause unknown)"
-        fix "<known_error>Read the pod's Events and fix the error that they report. The kubelet then retries automatically." [read POD, read SET];
+        fix "<known_error>Read the waiting pod's Events and fix the error that they report. The kubelet then retries automatically." [read POD, read SET];
 }
 
 /// The settings by which a disk takes replicas or not.

@@ -10,8 +10,7 @@ pub const STATUS_ONLY: &str = "kubectl -n <namespace> get backingimages.longhorn
 causes! {
     AT_RISK = critical "at_risk"
         "eviction is requested on a disk with a stale backing image copy, so the node's manager panics"
-        fix "Cancel the eviction of <value>. Once the backing image's status and spec list the same copies, request \
-             the eviction again. Then upgrade to 1.8.2, 1.9.1 or later." [
+        fix "Cancel the eviction of <value>. Once the backing image's status and spec list the same copies, evict again. Upgrade to 1.8.2, 1.9.1 or later." [
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
             read STATUS_ONLY,
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"evictionRequested\":true}}'",

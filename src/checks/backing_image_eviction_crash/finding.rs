@@ -102,7 +102,7 @@ impl<'a> Words<'a> {
             ))
             .fact(release_fact(pair))
             .fact(format!(
-                "evicting {node} is not safe yet: {left} {} in status but not in spec (safe at 0)",
+                "do not evict {node} yet: {left} backing image {} in status but not in spec (safe at 0)",
                 if left == 1 { "copy on its disks is" } else { "copies on its disks are" }
             ))
     }

@@ -5,8 +5,8 @@ use crate::facts::ways::{CUT, KUBELET_SAYS, NOT_STARTED, UNRESOLVED};
 
 ways! { SIDECAR:
     LIVENESS_SIDECAR "its liveness sidecar is not answering"
-        fix "Read the log of container longhorn-liveness-probe: the container is not answering on port 9808, so the kubelet keeps restarting the \
-             plugin. Find out what else is using that port." [
+        fix "Read the log of container longhorn-liveness-probe: it is not answering on port 9808, so the kubelet keeps restarting the plugin. Find out what \
+             else is using that port." [
             read "kubectl -n <namespace> logs <object> -c longhorn-liveness-probe --tail=30",
             read "kubectl -n <namespace> describe pod <object>",
             read "ssh <node> 'sudo ss -lntp | grep 9808'",
@@ -18,13 +18,13 @@ const OF_DEPLOYMENT: &str = "Read the Events and logs of <object>'s pods. If the
 const PODS_OF: &str = "kubectl -n <namespace> get pods -l app=<object> -o wide";
 const LOGS_OF: &str = "kubectl -n <namespace> logs -l app=<object> --tail=30 --prefix";
 const RESTART: &str = "kubectl -n <namespace> rollout restart deployment <object>";
-const SLOW_API: &str = "Find out why the API server or etcd is slow (often because of etcd's disk). Do not change Longhorn: a sidecar exits when it \
+const SLOW_API: &str = "Check the response times of the API server and etcd: often, etcd's disk is slow. Do not change Longhorn: a sidecar exits when it \
     cannot renew its lease.";
 
 causes! {
     PLUGIN_CRASHING = warning "plugin_crashing" "a container of the CSI plugin on the node keeps crashing"
-        fix "Check the managers, DNS and the node's network: the plugin depends on Service longhorn-backend. Then read the log of container \
-             <container>. A missing registrar socket only follows from that." [
+        fix "Check the managers, DNS and the node's network: the CSI plugin depends on Service longhorn-backend. Then read the log of container <container>. A \
+             missing registrar socket is only a consequence." [
             read "kubectl -n <namespace> logs <object> -c <container> --previous --tail=50",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
             read "kubectl -n <namespace> describe pod <object>",
@@ -50,7 +50,7 @@ causes! {
         ways UNRESOLVED;
     PLUGIN_NOT_RUNNING = warning "plugin_not_running"
         "the CSI plugin's pod on the node is stuck starting or not Ready"
-        fix "<known_error>Read the pod's Events for a failed image pull, a full node or a missing kubelet directory. If the kubelet's root is not \
+        fix "<known_error>Read the plugin pod's Events for a failed image pull, a full node or a missing kubelet directory. If the kubelet's root is not \
              /var/lib/kubelet, set the driver deployer's --kubelet-root-dir."
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>",
              read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide"]
@@ -71,8 +71,8 @@ causes! {
              read "kubectl get csinode <node> -o yaml", change "kubectl -n <namespace> delete pod <pod>"]
             proven "the plugin runs and its CSINode lacks the driver; a DaemonSet recreates the pod, and mounts stay"
         way OTHER_ROOT "the kubelet probably uses a different root directory from the plugin"
-            fix "Cordon node <node>: pods with Longhorn volumes cannot start there. Compare its kubelet's --root-dir with <value>, which the plugin \
-                 uses, and correct the kubelet. Then uncordon it."
+            fix "Cordon node <node>: pods with Longhorn volumes cannot start there. Compare its kubelet's --root-dir with <value>, which the plugin uses, and \
+                 correct the kubelet. Then uncordon the node."
             [read "ssh <node> 'ps -o args= -C kubelet,k3s,rke2,k0s | tr \" \" \"\\n\" | grep -A1 root-dir'",
              read "kubectl -n <namespace> logs <pod> -c node-driver-registrar --tail=30", read "kubectl get csinode <node> -o yaml"];
     CONTROLLER_DOWN = critical "controller_down"

@@ -33,6 +33,9 @@ causes! {
                  lacks another copy. Then re-add disk <disk>."
             [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
             proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
+        way HELD "multipathd may hold its device"
+            fix "Mount the disk at <value> on <node> by its multipath device, or blacklist it in /etc/multipath.conf. Until then, do not reboot other \
+                 nodes or re-add the disk." [read MULTIPATH, read DISK, read REPLICAS]
         way MOUNTS_SWAPPED "it and another disk are probably swapped"
             fix "Mount each of <node>'s disks at its own path by UUID (fstab). Each longhorn-disk.cfg must have the diskUUID that Longhorn \
                  expects. Do not wipe or re-add disks: they hold replicas."
@@ -68,9 +71,13 @@ causes! {
         fix "Check <value> on <node> (ls <value>, dmesg): a mount is missing, or the device has I/O errors. Do not format the device \
              before its data is safe." [read DISK, read REPLICAS]
         way DEVICE_FAILED "its device has failed"
-            fix "Add a disk until every volume is healthy without this one. Then disable its scheduling, remove it and replace \
-                 the device. An eviction cannot copy from it." [read REPLICAS, read DISK, read "ssh <node> 'sudo dmesg | tail -30'"]
+            fix "Add a disk until every volume is healthy without the failed disk. Then disable its scheduling, remove it and replace the device. An eviction \
+                 cannot copy from it." [read REPLICAS, read DISK, read "ssh <node> 'sudo dmesg | tail -30'"]
             proven "the fix asks that every volume is healthy without the disk; Longhorn rejects to remove an entry that has replicas"
+        way IO_ERRORS "its device has I/O errors"
+            fix "Find the device's error in <node>'s kernel log. Once every volume is healthy elsewhere, unmount <value>, then repair or replace \
+                 the device. Until then, do not reboot other nodes."
+            [read REPLICAS, read DISK, read "ssh <node> 'sudo dmesg | tail -30'"]
         way NO_DEVICE "its PCI device is missing"
             fix "Check on node <node> that PCI device <value> exists and no other driver or virtual machine uses it. If its address changed, add the \
                  disk again with the new address."
@@ -81,14 +88,13 @@ causes! {
             [read "ssh <node> 'grep -i huge /proc/meminfo'", read "kubectl -n <namespace> get settings.longhorn.io | grep huge", read DISK];
     DISK_SERVICE_UNREACHABLE = warning "disk_service_unreachable"
         "the disk has no running instance manager"
-        fix "Check that node <node>'s instance manager for disk <disk> is running. Then check that the disk's data engine is enabled (block-type \
-             disks: v2)."
+        fix "Check that node <node>'s instance manager for disk <disk> is running. Then check that the disk's data engine is enabled (block-type disks: v2)."
             [read DISK, read REPLICAS, read "kubectl -n <namespace> get instancemanagers.longhorn.io -l longhorn.io/node=<node>"];
     DISK_NOT_READY = warning "disk_not_ready"
         "the disk is not ready (cause unknown)"
         fix "Check <value> on node <node> (ls <value>, dmesg) for the problem that Longhorn reports. Longhorn uses the disk again once that problem is \
              fixed." [read DISK, read REPLICAS]
-        way V2_CREATING "the v2 data engine is still creating its disks"
+        way V2_CREATING "the v2 engine is still creating disks"
             fix "Wait while <node>'s v2 instance manager keeps writing to its log. Each disk needs up to ten minutes (issue 12837). Do \
                  not restart the instance manager: it would start over.";
     DISK_FAILING = warning "disk_failing"
@@ -146,8 +152,8 @@ causes! {
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
-            fix "Bring <node> back (check power, network, kubelet). If it is lost, add a node or lower numberOfReplicas before you delete <node>. Every \
-                 other node has a replica of volume <volume>."
+            fix "Bring <node> back (check power, network, kubelet). Every other node has a replica of volume <volume>. If <node> is lost, add a node or lower \
+                 numberOfReplicas before you delete it."
         way NODE_RENAMED "its machine now has another node name"
             fix "Restore the machine's old node name (hostname or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not power \
                  off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]
@@ -163,7 +169,7 @@ causes! {
         ways NODE_SAYS;
     NODE_NETWORK_DOWN = warning "node_network_down"
         "the node's CNI reports that its pod network is down, so engines lose the replicas on other nodes"
-        fix "Fix the CNI on node <node>: read the log of its pod there. Rebuilds and salvages then start automatically. Do not delete replicas or \
+        fix "Fix the CNI plugin on node <node>: read the log of its pod there. Rebuilds and salvages then start automatically. Do not delete replicas or \
              restart instance managers." [
             read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",
             read "kubectl describe node <node>",
@@ -201,8 +207,7 @@ causes! {
                  modules (linux-modules-extra), or boot another kernel."
             [change "ssh <node> 'sudo modprobe nfs && echo nfs | sudo tee /etc/modules-load.d/longhorn-nfs.conf'", read CONDITIONS]
         way NFS_VERSION "its default NFS version is unsupported"
-            fix "Set Defaultvers in /etc/nfsmount.conf on node <node> to 4.0, 4.1 or 4.2, or remove that line. Longhorn checks again every \
-                 half hour."
+            fix "Set Defaultvers in /etc/nfsmount.conf on node <node> to 4.0, 4.1 or 4.2, or remove that line. Longhorn checks again every half hour."
             [read "ssh <node> 'grep -r Defaultvers /etc/nfsmount.conf*'", read CONDITIONS]
         way MULTIPATHD "multipathd is running"
             fix BLACKLIST [read MULTIPATH, read CONDITIONS];

@@ -11,6 +11,7 @@ use crate::facts::placement::{self, Obstacle};
 use crate::facts::{api, nodes, text, volumes};
 use crate::longhorn::{
     Condition, ConditionStatus, KubeNode, LonghornNode, Owner, Replica, Volume, VolumeRobustness, condition,
+    status,
 };
 
 /// What is counted once for all nodes, and only where a node is in trouble.
@@ -171,23 +172,36 @@ fn blocking<'c>(cluster: &'c Cluster, node: &str) -> Vec<&'c str> {
     there.filter(of_degraded).map(|replica| replica.metadata.name.as_str()).collect()
 }
 
+/// What a CNI or a cloud writes.
+const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
+
+fn lacks_network(cluster: &Cluster, node: &str) -> bool {
+    let node = cluster.objects.kube_nodes.get(node);
+    node.is_some_and(|node| status(&node.status.conditions, NETWORK_UNAVAILABLE) == ConditionStatus::True)
+}
+
+/// The volumes with a replica on a node that are not healthy.
+fn affected(cluster: &Cluster, node: &str) -> Vec<VolumeRef> {
+    let there = cluster.objects.replicas.of(Owner::Node, node).map(|replica| &*replica.spec.volume_name);
+    let hurt = |name: &&str| {
+        let volume = cluster.objects.volumes.get(name);
+        volume.is_some_and(|volume| volume.status.robustness != VolumeRobustness::Healthy)
+    };
+    cluster.volume_refs(there.filter(hurt))
+}
+
 /// What the CNI itself writes into the node: Calico's at its end, clouds' until a route is there. The kubelet stays Ready.
 fn network_down(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option<Finding> {
     let name = &node.metadata.name;
     let kube =
         cluster.objects.kube_nodes.get(name).filter(|_| nodes::kube_ready(cluster, name) == Some(true))?;
-    let down = condition(&kube.status.conditions, "NetworkUnavailable")?;
+    let down = condition(&kube.status.conditions, NETWORK_UNAVAILABLE)?;
     if down.status != ConditionStatus::True || !is_lasting(cluster, out, "network", name, down) {
         return None;
     }
-    let there = cluster.objects.replicas.of(Owner::Node, name).map(|replica| &*replica.spec.volume_name);
-    let hurt = |name: &&str| {
-        let volume = cluster.objects.volumes.get(name);
-        volume.is_some_and(|volume| volume.status.robustness != VolumeRobustness::Healthy)
-    };
     let message = format!("the pod network of node {name} is down");
     let finding = about(cluster, node, &causes::NODE_NETWORK_DOWN, message)
-        .volumes(cluster.volume_refs(there.filter(hurt)))
+        .volumes(affected(cluster, name))
         .since(down.last_transition_time.get());
     Some(finding.fact(api(said(&format!("node {name}"), down)).quoting(&down.message)))
 }
@@ -197,6 +211,12 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
     let ready = condition(&node.status.conditions, "Ready");
     let ready = ready.filter(|ready| ready.status == ConditionStatus::False)?;
     let (object, said_by) = match ready.reason.as_str() {
+        // a pod network that is down is pressure, too, for Longhorn, and has its own finding
+        "KubernetesNodePressure"
+            if nodes::pressure(cluster, name).is_none() && lacks_network(cluster, name) =>
+        {
+            return None;
+        }
         "KubernetesNodePressure" | "UnknownNodeConditionTrue" => ("nodes.longhorn.io", ready),
         // it looks for its manager first, which may have been evicted (longhorn-manager v1.8.0 controller/node_controller.go)
         "ManagerPodDown" | "ManagerPodMissing" => ("node", nodes::pressure(cluster, name)?),
@@ -216,6 +236,7 @@ fn pressure(cluster: &Cluster, out: &mut Outcome, node: &LonghornNode) -> Option
             &causes::NODE_PRESSURE,
             format!("Longhorn cannot use node {name}: the kubelet reports {which}"),
         )
+        .volumes(affected(cluster, name))
         .since(said_by.last_transition_time.get())
         .fact(said(&format!("{object} {name}"), said_by))
         .way(largest.map(|_| &causes::DISK_PRESSURE).or(of_disk.then_some(&causes::ROOT_FULL)))

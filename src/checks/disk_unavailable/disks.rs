@@ -1,13 +1,17 @@
 //! Disks whose condition Ready is False.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::causes;
+use super::conditions::said as said_of;
 use crate::check::*;
 use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NODE_AWAY;
 use crate::facts::{api, nodes, text};
 use crate::longhorn::{Condition, ConditionStatus, DiskSpec, DiskStatus, LonghornNode, condition};
+
+/// For so long multipathd counts as new on a node.
+const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// A disk of a node, wanted and as it is.
 pub(super) struct Disk<'a> {
@@ -79,10 +83,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     }
     let volumes = disk.volumes(cluster);
     let alone = alone(cluster, disk);
-    let (way, recreated) = match (cause == &causes::DISK_UUID_MISMATCH, recreated(cluster, disk)) {
-        (true, Some(fact)) => (Some(&causes::NODE_RECREATED), Some(fact)),
-        (true, None) => (swapped(disk).or_else(|| wiped(cluster, disk)), None),
-        (false, _) => (None, None),
+    let shut_down = nodes::file_system_trouble(cluster, disk.node_name());
+    let recreated = recreated(cluster, disk).filter(|_| cause == &causes::DISK_UUID_MISMATCH);
+    let way = match recreated {
+        Some(_) => Some(&causes::NODE_RECREATED),
+        None => way(cluster, disk, (cause, &ready.message), since, shut_down.is_some()),
     };
     let why = way.map_or_else(|| of_it(cause), |way| way.briefly.to_owned());
     let mut finding = disk
@@ -99,20 +104,35 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
             ))
             .quoting(&ready.message),
         );
-    if cause == &causes::DISK_NOT_READY && ready.message.contains("current state: creating") {
-        finding = finding.way(&causes::V2_CREATING);
-    }
-    if cause == &causes::DISK_UNREADABLE && has_failed_device(disk) {
-        finding = finding.way(&causes::DEVICE_FAILED);
-    } else if cause == &causes::DISK_UNREADABLE && disk.is_pci() {
-        let huge = ready.message.contains("hugepages");
-        finding = finding.way(if huge { &causes::NO_HUGE_PAGES } else { &causes::NO_DEVICE });
-    }
+    let node = format!("node {}", disk.node_name());
+    finding = finding.facts(shut_down.map(|said| api(said_of(&node, said)).quoting(&said.message)));
     finding = finding.facts(
         nodes::manager_not_ready(cluster, disk.node_name())
             .map(|trouble| format!("the condition may be outdated: {trouble}")),
     );
     out.report(finding.volumes(volumes));
+}
+
+fn way(
+    cluster: &Cluster,
+    disk: &Disk,
+    (cause, message): (&Cause, &str),
+    since: Option<Timestamp>,
+    has_shut_down: bool,
+) -> Option<&'static Way> {
+    if cause == &causes::DISK_UUID_MISMATCH {
+        return swapped(disk).or_else(|| wiped(cluster, disk)).or_else(|| held(disk, since));
+    }
+    if cause == &causes::DISK_NOT_READY && message.contains("current state: creating") {
+        return Some(&causes::V2_CREATING);
+    }
+    (cause == &causes::DISK_UNREADABLE).then_some(match () {
+        () if has_failed_device(disk) => &causes::DEVICE_FAILED,
+        () if disk.is_pci() && message.contains("hugepages") => &causes::NO_HUGE_PAGES,
+        () if disk.is_pci() => &causes::NO_DEVICE,
+        () if has_shut_down || message.contains("input/output error") => &causes::IO_ERRORS,
+        () => return None,
+    })
 }
 
 /// That Kubernetes' node is younger than Longhorn's by more than the time that both are made in: another machine of the same name.
@@ -136,6 +156,14 @@ fn swapped(disk: &Disk) -> Option<&'static Way> {
     let wrong = ready.filter(|ready| cause(ready) == Some(&causes::DISK_UUID_MISMATCH)).count();
     let way = if here { &causes::DEVICES_SWAPPED } else { &causes::MOUNTS_SWAPPED };
     (wrong > 1).then_some(way)
+}
+
+/// That Longhorn saw multipathd on the node for the first time in the week before its disk was missing.
+fn held(disk: &Disk, since: Option<Timestamp>) -> Option<&'static Way> {
+    let seen = condition(&disk.node.status.conditions, "Multipathd")?;
+    let lately = seen.last_transition_time.get().zip(since);
+    let lately = lately.is_some_and(|(seen, since)| since >= seen && since.duration_since(seen) < RECENT);
+    (seen.status == ConditionStatus::False && lately).then_some(&causes::HELD)
 }
 
 /// A disk of Talos' partition EPHEMERAL, which an upgrade without `--preserve` formats.

@@ -5,18 +5,19 @@ use crate::facts::ways::{KUBELET_SAYS, NO_SERVICE, NOT_STARTED, REFUSED};
 
 causes! {
     MANAGERS_DOWN = warning "managers_down" "the driver deployer is waiting for longhorn-backend because no longhorn-manager is Ready"
-        fix "Fix the longhorn-managers first: the driver deployer continues once one of them is Ready."
+        fix "Read the longhorn-managers' Events and logs, and correct what keeps them from being Ready. The driver deployer continues once one manager is \
+             Ready."
             [read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
              read "kubectl -n <namespace> get endpointslices -l kubernetes.io/service-name=longhorn-backend"]
         ways NO_SERVICE ways REFUSED;
     MANAGERS_HALF_STARTED = warning "managers_half_started"
         "managers are Ready, but none has finished its startup (port 9500 is not open yet)"
-        fix "Read the log of any Ready manager: it shows what that manager's startup is waiting for. DNS and network are not the cause."
+        fix "Read in the log of any Ready manager what its startup is waiting for, and fix that. DNS and network are not the cause."
             [read "kubectl -n <namespace> logs -l app=longhorn-manager -c longhorn-manager --tail=50",
              read "kubectl -n <namespace> get nodes.longhorn.io"];
     DNS_SUSPECTED = warning "dns_suspected"
         "managers are Ready, but the driver deployer cannot reach their Service (probably a DNS or network fault)"
-        fix "Test http://longhorn-backend:9500 from the deployer's pod. If the name does not resolve, fix cluster DNS. Otherwise fix the pod network \
+        fix "Test http://longhorn-backend:9500 from the driver deployer's pod. If the name does not resolve, fix cluster DNS. Otherwise fix the pod network \
              (firewalld, nm-cloud-setup, VXLAN checksum offload)." [
             read "kubectl -n <namespace> exec <object> -c wait-longhorn-manager -- curl -m 2 -sv http://longhorn-backend:9500/v1 -o /dev/null",
             read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",
@@ -46,9 +47,8 @@ causes! {
             read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous",
         ];
     KUBELET_ROOT_DIR = warning "kubelet_root_dir" "the driver deployer cannot detect the kubelet's root directory"
-        fix "Set --kubelet-root-dir in Deployment longhorn-driver-deployer (or csi.kubeletRootDir in the chart) to \
-             /var/snap/microk8s/common/var/lib/kubelet on microk8s, /var/lib/k0s/kubelet on k0s, otherwise /var/lib/kubelet. Then delete any \
-             leftover discover-proc-kubelet-cmdline pod." [
+        fix "Set --kubelet-root-dir in Deployment longhorn-driver-deployer (or csi.kubeletRootDir in the chart) to /var/snap/microk8s/common/var/lib/kubelet \
+             on microk8s, /var/lib/k0s/kubelet on k0s, otherwise /var/lib/kubelet. Then delete any leftover discover-proc-kubelet-cmdline pod." [
             read "kubectl -n <namespace> get pods -o wide | grep discover-proc",
             change "kubectl -n <namespace> delete pod discover-proc-kubelet-cmdline discover-proc-k3s-cmdline --ignore-not-found",
         ] proven "a detection pod holds nothing, and the deployer recreates it";
@@ -60,7 +60,7 @@ causes! {
             [read "kubectl -n <namespace> describe pod <object>"]
         ways KUBELET_SAYS ways NOT_STARTED;
     UI_DOWN = info "ui_down" "Longhorn's UI keeps crashing or cannot start (volumes are not affected)"
-        fix "<known_error>Find the cause at the end of the UI's previous log, and fix it. Until then, use kubectl." [
+        fix "<known_error>Read the end of the UI pod's previous log, and fix the error there. Until then, use kubectl." [
             read "kubectl -n <namespace> logs <pod> --previous --tail=20", read "kubectl -n <namespace> describe pod <pod>",
         ]
         way UI_WITHOUT_BACKEND "it cannot resolve longhorn-backend"
@@ -75,7 +75,7 @@ causes! {
         ways KUBELET_SAYS ways NOT_STARTED;
     UNKNOWN = warning "unknown"
         "the driver deployer crash-loops, and its log and the API do not show why"
-        fix "Read the end of the driver deployer's previous log to find the cause."
+        fix "Read the end of the driver deployer's previous log, and fix the error there."
             [read "kubectl -n <namespace> logs <object> -c longhorn-driver-deployer --tail=20 --previous"]
         way UNKNOWN_ERROR "its log ends with an unknown error"
             fix "<known_error>Correct the setting, object or address that the error names. If it names none, search Longhorn's GitHub \

@@ -20,7 +20,7 @@ causes! {
         fix "Read the logs of disk <disk>'s backing image manager and node <node>'s longhorn-manager. They show why the copy is not created."
             [read IMAGE_MANAGERS, read IMAGE, read MANAGERS]
         way ALIKE "another disk's UUID begins with the same four characters"
-            fix "Upgrade to 1.9.2 or later. Until then, request the eviction of one of the two disks, or give an empty one a new UUID.";
+            fix "Upgrade to 1.9.2 or later. Until then, evict one of the two disks whose UUIDs begin alike, or give an empty one a new UUID.";
     MISSING_DISK = warning "missing_disk" "a backing image copy is on a disk that no node lists"
         fix "Bring disk <disk> back. If it is lost and another disk has a ready copy, set evictionRequested on the lost copy. Longhorn \
              then creates a new copy if needed." [
@@ -67,9 +67,8 @@ causes! {
         ];
     LAST_RW_REPLICA = warning "last_rw_replica"
         "the replica to evict is the volume's only healthy one, and no other is being rebuilt"
-        fix "Back up <claim>. Then find out why no other replica is being rebuilt \
-             (concurrent-replica-rebuild-per-node-limit, failing replicas, restore). If the volume is strict-local, \
-             detach it and change its data locality." [
+        fix "Back up <claim>. Then find out why no other replica is being rebuilt (concurrent-replica-rebuild-per-node-limit, failing replicas, restore). If \
+             the volume is strict-local, detach it and change its data locality." [
             read OF_VOLUME,
             read "kubectl -n <namespace> get settings.longhorn.io concurrent-replica-rebuild-per-node-limit",
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<volume>",
@@ -85,8 +84,7 @@ causes! {
                  earlier: a salvage may need it.";
     SCHEDULING_STILL_ALLOWED = warning "scheduling_still_allowed"
         "eviction is requested while scheduling is still allowed, although the webhook rejects that combination"
-        fix "Disable scheduling on the node or disk being evicted, or cancel the eviction. Then find out why the validating webhook accepted the \
-             change." [
+        fix "Disable scheduling on the node or disk being evicted, or cancel the eviction. Then find out why the validating webhook accepted the change." [
             read NODE,
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o yaml",
             change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '<value>'",
@@ -116,10 +114,10 @@ causes! {
         ];
     NO_USABLE_COPY = warning "no_usable_copy"
         "every copy of a backing image has failed or is unknown, so its volumes cannot start"
-        fix "Bring back a node that has a copy. If every copy is lost, recreate the image with the same name and checksum. Any other \
-             content corrupts the image's volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
+        fix "Bring back a node with a copy of the backing image. If every copy is lost, recreate the image with the same name and checksum. Other content \
+             corrupts its volumes." [read IMAGE, read NODES, read IMAGE_MANAGERS]
         way UNUSED "no volume uses the image"
-            fix "<known_error>Fix the error that the backing image's message reports. Then delete the image and create it again. Nothing is lost: no \
-                 volume uses it."
+            fix "<known_error>Find the error in the backing image's message and correct its cause. Then delete the image and create it again. Nothing is lost: \
+                 no volume uses it."
             proven "no volume uses the image";
 }

@@ -30,11 +30,12 @@ causes! {
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
             ]
         way ATTACHED "volumes are still attached"
-            fix "Move pods without a controller or with their own PodDisruptionBudget off node <node>, if they use these volumes. The drain \
-                 moves all other pods itself."
+            fix "Move pods that use these volumes off node <node> if they lack a controller or have their own PodDisruptionBudget. The drain moves all other \
+                 pods itself."
         way BY_HAND "a volume is attached manually"
-            fix "Detach the manually attached volumes from node <node> in Longhorn's UI. A drain does that only if setting \
-                 detach-manually-attached-volumes-when-cordoned is true. Then move the other volumes' workloads."
+            fix "Detach <claim> from node <node> in Longhorn's UI: it was attached manually. A drain does that only if setting \
+                 detach-manually-attached-volumes-when-cordoned is true."
+            [read "kubectl -n <namespace> get volumeattachments.longhorn.io <volume> -o yaml"]
         way ENGINE_LEFT_OVER "an engine process is orphaned"
             fix "Delete the leftover process's Orphan object (1.9 or later). On older releases, delete the instance manager's pod while no volume is \
                  attached to the node. Then wait for the rebuilds." [
@@ -72,7 +73,7 @@ causes! {
             ]
         way NOTHING_LEFT "the budget is obsolete"
             fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget. If no engine or replica runs in that \
-                 instance manager, delete the budget." [
+                 node's instance manager, delete the budget." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",
                 read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
                 change "kubectl -n <namespace> delete poddisruptionbudgets <object>",

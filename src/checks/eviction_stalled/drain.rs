@@ -241,8 +241,9 @@ impl<'a> DrainView<'a> {
                 let volume = self.cluster.objects.volumes.get(&one.name);
                 volume.is_some_and(|volume| is_attached_by_hand(self.cluster, volume, node))
             };
-            let volumes = self.volumes_of_instances(instances);
-            let way = if volumes.iter().any(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
+            let mut volumes = self.volumes_of_instances(instances);
+            volumes.sort_by_key(|volume| !by_hand(volume));
+            let way = if volumes.first().is_some_and(by_hand) { &causes::BY_HAND } else { &causes::ATTACHED };
             return (format!("engines are still running on the node: {which}"), way, volumes);
         }
         let (text, way) = match self.budgets.serves_nothing(manager) {
@@ -278,13 +279,14 @@ impl<'a> DrainView<'a> {
             _ => format!("drain of {node} {verb} a PodDisruptionBudget: {}", way.briefly),
         };
         let first = volumes.first().map(|volume| volume.name.clone()).unwrap_or_default();
+        let whose = volumes.first().map(|volume| volume.called().to_owned()).unwrap_or_default();
         let mut finding = Finding::about(&causes::DRAIN_BLOCKED, object, message).node(node).volumes(volumes);
         finding = finding
             .impact(DRAIN_WAITS)
             .way(way)
             .fact(why)
             .fact(format!("the node is cordoned and PodDisruptionBudget {name} exists"));
-        finding = finding.with(Name::Volume, first);
+        finding = finding.with(Name::Volume, first).with(Name::Claim, whose);
         if let Some(node) = uncordon {
             finding = finding.with(Name::Value, node);
         } else if way == &causes::UNPROTECTED && self.may_evict() {

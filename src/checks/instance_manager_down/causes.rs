@@ -6,8 +6,8 @@ use crate::facts::ways::{KUBELET_SAYS, NODE_SAYS, NOT_STARTED, REFUSED};
 causes! {
     PANIC = critical "panic"
         "the instance manager's process exited with code 2, probably a Go panic, and no new pod was created" but "warning for the first 3 minutes"
-        fix "Save the pod's log. Find out why the node's longhorn-manager has not replaced the pod. After a panic during many rebuilds \
-             (issue 13087, fixed in 1.11.3 and 1.12.0), lower concurrent-replica-rebuild-per-node-limit." [
+        fix "Save the instance manager's log. Find out why the node's longhorn-manager has not replaced it. After a panic during many rebuilds (issue 13087, \
+             fixed in 1.11.3 and 1.12.0), lower concurrent-replica-rebuild-per-node-limit." [
             read "kubectl -n <namespace> logs <object> --tail=200",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ];
@@ -27,8 +27,8 @@ causes! {
     POD_FAILED = critical "pod_failed"
         "the instance manager's pod has terminated, and no new one is being created"
             but "less severe in the first 3 min"
-        fix "Find out why the node's longhorn-manager has not created a new pod. Only that manager can create it, and usually does so \
-             within two minutes." [
+        fix "Read the log of the node's longhorn-manager: it has not created a new instance manager pod. Only that manager can create the pod, usually within \
+             two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> describe pod <object>",
         ];
@@ -46,8 +46,7 @@ causes! {
                 read "kubectl -n <namespace> get settings.longhorn.io guaranteed-instance-manager-cpu",
             ]
         way NO_HUGE_PAGES "the node lacks huge pages"
-            fix "Provide 2 MiB huge pages (vm.nr_hugepages) on <node> for the v2 data engine, and restart the node's kubelet. Longhorn then creates the \
-                 pod." [
+            fix "Provide 2 MiB huge pages (vm.nr_hugepages) on <node> for the v2 data engine, and restart the node's kubelet. Longhorn then creates the pod." [
                 read "kubectl get node <node> -o jsonpath='{.status.allocatable}'",
             ]
         way NO_SLOT "its node's pod limit is reached"
@@ -61,13 +60,13 @@ causes! {
             [read "kubectl describe node <node>"];
     POD_TERMINATING = critical "pod_terminating"
         "the instance manager's pod has been Terminating for more than 3 minutes, so Longhorn cannot create another"
-        fix "Read the kubelet's and containerd's logs on the node, then restart both services. Force-delete the pod only once none of its processes is \
-             running: Longhorn then creates a new one."
+        fix "Read the kubelet's and containerd's logs on the node, then restart both services. Force-delete the instance manager's pod only once its processes \
+             have ended: Longhorn then creates a new one."
             [read "kubectl -n <namespace> describe pod <object>", read "kubectl describe node <node>"]
             proven "the fix asks to check first that no process of the pod runs on the node";
     POD_MISSING = critical "pod_missing" "the instance manager has no pod, and none is being created"
             but "less severe in the first 3 min"
-        fix "Find out why the node's longhorn-manager has not created the pod. Only that manager can create it, and usually does so within \
+        fix "Read the log of the node's longhorn-manager: it has not created the instance manager's pod. Only that manager can create the pod, usually within \
              two minutes." [
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
@@ -77,8 +76,8 @@ causes! {
                  restart Longhorn's pods: they cannot start without it."
             [read "kubectl get priorityclasses", read "kubectl -n <namespace> get settings.longhorn.io priority-class"]
         way WEBHOOK_UNANSWERED "a webhook is unresponsive"
-            fix "Start the pods that serve this webhook. If the webhook blocks these pods too, delete its configuration: its operator \
-                 recreates it. Volumes then recover." [
+            fix "Start the pods that serve the unanswered webhook. If the webhook blocks these pods too, delete its configuration: its operator recreates it. \
+                 Volumes then recover." [
                 read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
                 read "kubectl get events -A --field-selector reason=FailedCreate --sort-by=.lastTimestamp",
             ] proven "a webhook configuration holds no data, and its operator recreates it"
@@ -117,8 +116,7 @@ causes! {
             read "kubectl -n <namespace> get instancemanagers.longhorn.io <object> -o yaml",
         ];
     STARTING_STUCK = critical "starting_stuck" "the instance manager has been starting for over 5 minutes (1 minute if an image cannot be pulled)"
-        fix "Read the pod's Events to find out why it is not starting. Check the image, the node's resources and the \
-             network plugin." [
+        fix "Read the pod's Events to find out why it is not starting. Check the image, the node's resources and the network plugin." [
             read "kubectl -n <namespace> describe pod <object>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]

@@ -36,17 +36,14 @@ causes! {
             fix "Upgrade the engines of the volumes in <object>, then detach those volumes. Once only orphaned instances are \
                  left, delete the instance manager: without an Orphan object, nothing else stops them."
         way ALONE "the instances lack Orphan objects, and their instance manager runs nothing else"
-            fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops the \
-                 instances.";
+            fix "Make sure that no volume uses the instances, then delete the instance manager. Without an Orphan object, nothing else stops the instances.";
     CLEANUP_STUCK = warning "cleanup_stuck" "nothing runs in the old instance manager, but its node's longhorn-manager is not removing it"
-        fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, \
-             restart it."
+        fix "Read the longhorn-manager's log on <node>: only that manager can remove the instance manager. If the manager is running but idle, restart it."
             [read MANAGER, read CONTENT, read NODE,
              change "kubectl -n <namespace> delete pod -l app=longhorn-manager --field-selector spec.nodeName=<node>"]
             proven "nothing holds the instance manager; a DaemonSet recreates the manager's pod, and I/O does not pass through it"
         way NODELESS "the instance manager has no node assigned"
-            fix "Find out what created instance manager <object> (read its metadata.managedFields): it has no node assigned, so no longhorn-manager \
-                 removes it."
+            fix "Find out what created instance manager <object> (read its metadata.managedFields): it has no node assigned, so no longhorn-manager removes it."
         ways SHARDED;
     DELETION_STUCK = warning "deletion_stuck" "the old instance manager was deleted minutes ago but still exists"
         fix "Check that the admission webhook is answering. Then find out who set a finalizer on the instance manager: Longhorn sets none there."

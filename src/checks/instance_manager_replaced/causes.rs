@@ -19,7 +19,7 @@ ways! { PROBE:
 }
 
 ways! { MEANT:
-    HARMLESS "nothing in use ran in the instance manager" fix "Do nothing: this is expected." [read PODS];
+    HARMLESS "nothing in use ran in the instance manager" fix "Do nothing: nothing in use was affected." [read PODS];
 }
 
 const PODS: &str = "kubectl -n <namespace> get pods -l longhorn.io/component=instance-manager";
@@ -29,9 +29,8 @@ const VOLUMES: &str = "kubectl -n <namespace> get volumes.longhorn.io";
 
 causes! {
     LIVENESS_PROBE = warning "liveness_probe" "the kubelet killed the instance manager because its liveness probe failed"
-        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise \
-             guaranteed-instance-manager-cpu: the instance manager was overloaded and failed its probe. From 1.9.2 on, probes \
-             tolerate 66 s." [
+        fix "Check that <node>'s volumes are attached again. Then spread replicas (replica-auto-balance) or raise guaranteed-instance-manager-cpu: the \
+             instance manager was overloaded and failed its probe. From 1.9.2 on, probes tolerate 66 s." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> top pod --containers <object>",
@@ -76,17 +75,15 @@ causes! {
         fix "Check that <node>'s volumes are attached again. Then search the node's containerd log for `shim disconnected` and for what killed the \
              pause process." [read "kubectl describe node <node>"];
     PANIC = warning "panic" "the instance manager's process exited with code 2, probably a Go panic"
-        fix "Check that <node>'s volumes are attached again, and save the instance manager's log. After a panic \
-             during many rebuilds (Longhorn issue 13087, fixed in 1.11.3 and 1.12.0), lower \
-             concurrent-replica-rebuild-per-node-limit." [read "kubectl -n <namespace> logs <object> --tail=200"];
+        fix "Check that <node>'s volumes are attached again, and save the instance manager's log. After a panic during many rebuilds (Longhorn issue 13087, \
+             fixed in 1.11.3 and 1.12.0), lower concurrent-replica-rebuild-per-node-limit." [read "kubectl -n <namespace> logs <object> --tail=200"];
     SETTINGS_SYNC = info "settings_sync" "Longhorn replaced the idle instance manager to apply settings"
-        fix "Do nothing: this is expected." [read PODS];
+        fix "Do nothing: Longhorn replaces idle instance managers to apply settings." [read PODS];
     CLEANUP = info "cleanup" "Longhorn removed the instance manager because it was old or no longer needed"
-        fix "Do nothing: this is expected." [read PODS];
+        fix "Do nothing: Longhorn removes instance managers that it no longer needs." [read PODS];
     DELETED = warning "deleted"
         "the instance manager's pod was deleted while it served volumes" but "info if nothing ran in it"
-        fix "Check that <node>'s volumes are attached again. Then find out from the API server's audit log who or what deletes pods in \
-             Longhorn's namespace." [
+        fix "Check that <node>'s volumes are attached again. Then find out from the API server's audit log who or what deletes pods in Longhorn's namespace." [
             read "kubectl -n <namespace> get events --field-selector involvedObject.name=<object>",
             read "kubectl -n <namespace> get poddisruptionbudgets <object>",
         ]

@@ -23,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::check::*;
 use crate::facts::instance_managers::{InstanceManagers, container_of};
+use crate::facts::patience::NODE_AWAY;
 use crate::facts::volumes;
 use crate::history::{GonePod, Observation};
 use crate::longhorn::Resource::*;
@@ -275,9 +276,10 @@ fn is_made_good(
                 && cluster.age(at) >= RECOVERED
                 && hits.volumes.iter().all(|name| is_settled(cluster, name))
         }
-        // rebuilds wait for each other
+        // rebuilds wait for each other, and for a node that reboots
         true => {
-            let rebuilds = hits.volumes.iter().any(|name| is_rebuilt(cluster, name));
+            let is_away = judged.verdict == ReplacementVerdict::NodeLost && cluster.age(at) < NODE_AWAY;
+            let rebuilds = is_away || hits.volumes.iter().any(|name| is_rebuilt(cluster, name));
             hits.volumes.iter().all(|name| is_whole(cluster, name, rebuilds))
         }
         false => {

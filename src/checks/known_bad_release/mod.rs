@@ -101,7 +101,7 @@ fn run(cluster: &Cluster, out: &mut Outcome) {
                 issue.cause,
                 daemon_set(cluster),
                 headline(issue, release),
-                format!("{} {}.", issue.advice(cluster, release), capitalised(why)),
+                issue.advice(cluster, release, why),
             ),
             Trigger::Absent => {}
         }
@@ -153,5 +153,5 @@ fn finding(
         .impact(impact)
         .fact(format!("the managers run {release}"))
         .fact(fact)
-        .fix(issue.advice(cluster, release))
+        .fix(issue.advice(cluster, release, ""))
 }

@@ -107,8 +107,8 @@ fn rpm_hosts() {
     let on = |os: &str, tag: &str| {
         issues(&(release(tag) + &kube(os))).into_iter().find(|line| line.ends_with("10019"))
     };
-    assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.2").as_deref(), Some("warning 10019"));
-    assert_eq!(on("SUSE Linux Enterprise Server 15 SP6", "v1.7.0").as_deref(), Some("warning 10019"));
+    assert_eq!(on("Rocky Linux 9.4 (Blue Onyx)", "v1.7.2").as_deref(), Some("fact 10019"));
+    assert_eq!(on("SUSE Linux Enterprise Server 15 SP6", "v1.7.0").as_deref(), Some("fact 10019"));
     // asked with dpkg, or not at all, by these releases
     for os in [
         "Ubuntu 24.04.1 LTS", "Red Hat Enterprise Linux 9.4 (Plow)", "AlmaLinux 9.4", "Amazon Linux 2023",
@@ -194,6 +194,16 @@ fn the_remedy_names_the_fixed_release_of_the_line() {
     let device = setting("/dev/sdb").replace("current-longhorn-version", "default-data-path");
     assert!(advice(release("v1.6.1") + &device).contains("Upgrade to v1.6.3 or later ("));
     assert!(advice(release("v1.9.3")).contains("Upgrade to v1.10.1-hotfix-1 or later ("));
+    // the nearest fixed release is not for every Kubernetes
+    let on = |kubelet: &str| {
+        let node = kube_node("node-1", &format!("status: {{nodeInfo: {{kubeletVersion: {kubelet}}}}}"));
+        advice(release("v1.11.2") + &node)
+    };
+    assert!(on("v1.33.1").contains("/issues/13087; v1.11.3 needs Kubernetes 1.34)."), "{}", on("v1.33.1"));
+    assert!(
+        on("v1.34.0")
+            .contains("Upgrade to v1.11.3 or later (https://github.com/longhorn/longhorn/issues/13087).")
+    );
 }
 
 #[test]

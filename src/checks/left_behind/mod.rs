@@ -35,8 +35,8 @@ causes! {
         ];
     WITHOUT_VOLUME = warning "without_volume"
         "engines or replicas refer to a volume that does not exist"
-        fix "Find out what deleted the volume, and whether its data is still needed: each replica's directory holds \
-             it. Do not delete anything until you know both." [
+        fix "Check with the volume's owner whether the data is still needed: each replica's directory holds it. Find \
+             out what deleted the volume. Do not delete anything until you know both." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object>",
             read "kubectl get persistentvolumes,persistentvolumeclaims -A | grep <object>",
         ];
@@ -86,7 +86,7 @@ causes! {
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>",
         ]
         way VANISHED "volumes are gone, but their data is left in orphans"
-            fix "Keep all Orphans: they hold the volume's newest data. Check whether etcd was rolled back. Then restore <object> from its newest \
+            fix "Keep all Orphans: they hold the volume's newest data. Check whether etcd was rolled back. Then restore volume <object> from its newest \
                  backup, or recover it from a replica directory." proven "no object has its name, so nothing is overwritten, and all Orphans stay";
     ORPHANS = info "orphans"
         "a node has data or processes that belong to no Longhorn object" but "warning for a hundred orphans or more"

@@ -53,8 +53,8 @@ pub(super) fn old_managers(cluster: &Cluster, pod: &Pod) -> Vec<(Name, String)> 
 pub fn plain_settings(cluster: &Cluster) -> Remedy {
     let namespace = &cluster.namespace;
     let remedy = Remedy::new(
-        "Continue the upgrade to 1.10 or later, which wrote these settings. To stay on this release, set each setting to its v1 value. Repeat \
-         rejected patches.",
+        "Continue the upgrade to 1.10 or later, whose settings have one value per data engine. To stay on this release, set each to its v1 \
+         value. Repeat rejected patches.",
     )
     .read(format!("kubectl -n {namespace} get settings.longhorn.io"));
     facts::by_engine(cluster).fold(remedy, |remedy, (name, value)| {
@@ -73,8 +73,8 @@ fn without_limit(cluster: &Cluster, pod: &Pod) -> Remedy {
     if cluster.manager_container().is_some_and(|container| container.memory_limit().is_none()) {
         let namespace = &cluster.namespace;
         return Remedy::new(format!(
-            "Remove the LimitRange or policy that limits the memory of container longhorn-manager ({limit}): the DaemonSet sets none. Then restart the \
-             managers, whose pods keep it. Until then, do not restart instance managers or drain nodes."
+            "Remove the LimitRange or policy that limits longhorn-manager's memory ({limit}). Then restart the managers: existing pods keep the limit. \
+             Until then, do not restart instance managers or drain nodes."
         ))
         .read(format!("kubectl -n {namespace} get limitranges -o yaml"))
         .change(format!("kubectl -n {namespace} rollout restart daemonset longhorn-manager"));
@@ -100,7 +100,8 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>) -> Remedy {
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
-        "Cancel every eviction (repeat rejected patches). Request evictions again only once the last command below lists no stale copy.{upgrade}"
+        "Cancel every eviction (repeat rejected patches). Request evictions again only once no backing image's status lists a copy that its spec \
+         lacks.{upgrade}"
     ));
     let copies = format!(
         "kubectl -n {namespace} get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \

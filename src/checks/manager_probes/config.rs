@@ -96,8 +96,8 @@ fn state_readiness(cluster: &Cluster, readiness: Timing, out: &mut Outcome) {
             "longhorn-manager's readiness fails if an HTTPS answer takes longer than {} s, as in every stock release from 1.5 on",
             readiness.timeout
         ),
-        "Do nothing while managers stay Ready. On a loaded node, a working manager may turn NotReady for a moment. A timeout of 5 s avoids that, but an \
-         upgrade resets it.",
+        "Do nothing while managers stay Ready. On a loaded node, a working manager can turn NotReady briefly. A readiness timeout of 5 s avoids that, \
+         but an upgrade resets it.",
     );
 }
 
@@ -113,8 +113,8 @@ fn state_missing(cluster: &Cluster, release: Option<Release>, out: &mut Outcome)
         "startup_and_liveness_probe",
         daemon_set(cluster),
         format!("longhorn-manager has no startup or liveness probe, as in every stock release ({wait})"),
-        "Do nothing: nothing restarts a hanging manager, but the exporter reports it. If you add a liveness \
-         probe, add a startup probe with a window of at least 300 s.",
+        "Do nothing: the exporter reports a hanging manager, though nothing restarts it. If you add a liveness probe, \
+         add a startup probe with a window of at least 300 s.",
     );
 }
 

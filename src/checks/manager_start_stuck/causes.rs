@@ -19,8 +19,8 @@ mod own {
                 [read "kubectl -n <namespace> get lease <object> -o yaml", read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50"];
         UNKNOWN = warning "unknown"
             "the manager is hanging during startup (cause unknown)"
-            fix "Find out from the manager's last log lines what it lacks (API server, permission, webhook). If it lacks nothing, check CPU and \
-                 memory. Save the log before deleting the pod." [
+            fix "Read the manager's last log lines: they show what it lacks (API server, permission, webhook). If it lacks nothing, check CPU \
+                 and memory. Save the log before deleting the pod." [
                 read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=50",
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
@@ -28,8 +28,8 @@ mod own {
             way LEASE_NOT_TAKEN "it cannot take the start Lease"
                 means "the start Lease has no holder although this manager tries to take it every 2 s, so the API server is unreachable or a \
                        permission is missing"
-                fix "Check that the service account may update Leases (kubectl auth can-i). If so, fix the pod's connection to the API server \
-                     (CNI, kube-proxy, firewall). Deleting pods does not help."
+                fix "Check that the service account may update Leases (kubectl auth can-i). If so, fix the manager's connection to the API \
+                     server (CNI, kube-proxy, firewall). Deleting pods does not help."
             way LAST_LINE "its log has no known error"
                 fix "Check any object or address that the manager's last log line names. If it names none, check the node's CPU and \
                      memory. Save the log before deleting the pod.";

@@ -20,6 +20,6 @@ causes! {
                  iscsid). Other iSCSI storage logs the same errors.";
     SHIM_DISCONNECTED = warning "shim_disconnected"
         "containerd lost a container's shim at about the time when the node lost iSCSI connections"
-        fix "Find the container that exited, using the id in the Event. If it belongs to an instance manager, that manager exited first and caused the \
-             iSCSI errors." [read EVENTS, read VOLUMES, read PODS, read "crictl ps -a --name instance-manager  # on the node"];
+        fix "Run crictl ps -a on the node and find the container id from the Event. If it is an instance manager's, that manager exited first and \
+             caused the iSCSI errors." [read EVENTS, read VOLUMES, read PODS, read "crictl ps -a --name instance-manager  # on the node"];
 }

@@ -5,8 +5,8 @@ use crate::facts::ways::{KUBELET_SAYS, NOT_STARTED, REFUSED};
 
 causes! {
     NEVER_STARTED = warning "never_started" "the node's manager has never finished its startup, so Longhorn does not know the node"
-        fix "Read the log of <node>'s manager. If the manager crash-loops, the crash-loop finding gives the reason. On a new node, open-iscsi \
-             is usually missing." [
+        fix "Read the log of <node>'s longhorn-manager: on a new node, open-iscsi is usually missing. If the manager crash-loops, the \
+             crash-loop finding gives the cause." [
             read "kubectl -n <namespace> logs <pod> -c longhorn-manager --tail=50",
             read "kubectl -n <namespace> logs <pod> -c longhorn-manager --previous --tail=50",
             read "kubectl -n <namespace> describe pod <pod>",
@@ -49,8 +49,8 @@ causes! {
                 [read "kubectl describe node <node>"]
         ways KUBELET_SAYS ways NOT_STARTED ways REFUSED;
     UNINITIALIZED = warning "uninitialized" "a new node has been waiting ten minutes for its cloud controller, so no Longhorn pod starts there"
-        fix "Find out from the cloud controller manager's log why <node> is not initialized. Until then, do not remove other nodes. Do not \
-             remove the taint: the controller removes it." [
+        fix "Read the cloud controller manager's log: it shows why <node> is not initialized. Until it is, do not remove other nodes. Do \
+             not remove the taint: the controller removes it." [
             read "kubectl -n kube-system get pods -o wide | grep -i cloud",
             read "kubectl describe node <node>",
             read "kubectl get nodes --sort-by=.metadata.creationTimestamp",

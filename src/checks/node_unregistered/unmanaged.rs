@@ -1,4 +1,4 @@
-//! Registered nodes on which no longhorn-manager runs, without a crash loop that would tell: its pod is
+//! Nodes on which no longhorn-manager runs, without a crash loop that would tell: its pod is
 //! missing, waits for its image or a place, or does not end. Longhorn then has `Ready` False with reason
 //! ManagerPodMissing or ManagerPodDown on the node, and does nothing about it (longhorn-manager v1.12.1
 //! controller/node_controller.go setReadyConditionForManagerPod).
@@ -12,7 +12,9 @@ use crate::check::*;
 use crate::facts::not_started::{self, NotStarted};
 use crate::facts::patience::{DEFINITE, FIRST_START};
 use crate::facts::{nodes, pods, removal};
-use crate::longhorn::{ConditionStatus, ContainerStatus, LonghornNode, Pod, PodPhase, condition};
+use crate::longhorn::{
+    ConditionStatus, ContainerStatus, KubeNode, LonghornNode, Pod, PodPhase, Resource, condition,
+};
 
 const DAEMON_SET: &str = "longhorn-manager";
 
@@ -53,6 +55,30 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
         count += 1;
         out.report(finding(cluster, name, pod, why, since));
     }
+    count + run_new(cluster, &pods, out)
+}
+
+/// New nodes, which Longhorn does not know yet, and whose managers the API server rejects.
+fn run_new(cluster: &Cluster, pods: &BTreeMap<&str, Vec<&Pod>>, out: &mut Outcome) -> usize {
+    if !cluster.knows_all(Resource::LonghornNodes) || !cluster.decoded_all(Resource::Pods) {
+        return 0;
+    }
+    let is_new = |node: &&KubeNode| {
+        let name = node.metadata.name.as_str();
+        let is_settled = node.metadata.created().is_none_or(|made| cluster.age(made) >= DEFINITE);
+        is_settled
+            && !pods.contains_key(name)
+            && cluster.objects.longhorn_nodes.get(name).is_none()
+            && nodes::kube_ready(cluster, name) == Some(true)
+    };
+    let new = cluster.objects.kube_nodes.iter().filter(is_new);
+    let refused = new.filter_map(|node| {
+        let why = not_started::refused_on(cluster, DAEMON_SET, &node.metadata.name)?;
+        Some(finding(cluster, &node.metadata.name, None, Some(why), node.metadata.created()))
+    });
+    let found: Vec<_> = refused.collect();
+    let count = found.len();
+    found.into_iter().for_each(|finding| out.report(finding));
     count
 }
 
@@ -124,20 +150,27 @@ fn finding(
         },
     };
     let way = why.as_ref().map(|why| why.way).or(pressure.map(|_| &causes::PRESSURE));
-    let finding = Finding::about(
-        &causes::MANAGER_MISSING,
-        cluster.object::<LonghornNode>(node),
-        format!("longhorn-manager is down on {node}: {reason}"),
-    )
-    .node(node)
-    .since(since)
-    .impact(format!("volumes on {node} cannot attach, detach, rebuild or be evicted. Running I/O continues."))
-    .way(way)
-    .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default())
-    .with(Name::Workload, if pod.is_none() { DAEMON_SET } else { "" })
-    .facts(pod.map(|pod| format!("pod {} has not started", pod.metadata.name)))
-    .facts(why.iter().flat_map(not_started::evidence))
-    .facts(nodes::taints(cluster, node).filter(|_| pod.is_none()));
+    let (object, impact) = match cluster.objects.longhorn_nodes.get(node) {
+        Some(_) => (
+            cluster.object::<LonghornNode>(node),
+            format!("volumes on {node} cannot attach, detach, rebuild or be evicted. Running I/O continues."),
+        ),
+        None => (
+            cluster.object::<KubeNode>(node),
+            format!("Longhorn cannot use {node}: none of its pods can start there"),
+        ),
+    };
+    let message = format!("longhorn-manager is down on {node}: {reason}");
+    let finding = Finding::about(&causes::MANAGER_MISSING, object, message)
+        .node(node)
+        .since(since)
+        .impact(impact)
+        .way(way)
+        .with(Name::Pod, pod.map(|pod| pod.metadata.name.to_string()).unwrap_or_default())
+        .with(Name::Workload, if pod.is_none() { DAEMON_SET } else { "" })
+        .facts(pod.map(|pod| format!("pod {} has not started", pod.metadata.name)))
+        .facts(why.iter().flat_map(not_started::evidence))
+        .facts(nodes::taints(cluster, node).filter(|_| pod.is_none()));
     match since {
         Some(_) => finding,
         None => finding.fact(EvidenceSource::History.says("the recording does not show since when")),

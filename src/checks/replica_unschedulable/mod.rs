@@ -55,7 +55,7 @@ causes! {
             fix "Upgrade to 1.11.1 or later: this release counts each replica on every disk (issue 12653). Until then, add a disk on another node, or raise \
                  storage-over-provisioning-percentage if disks have room."
         way TOO_LARGE "the volume is too large"
-            fix "Create the volume again with at most <value> (the most that a disk can hold), or add a larger disk. Raising \
+            fix "Create the volume again with at most <value> (the most a disk can hold), or add a larger disk. Raising \
                  storage-over-provisioning-percentage helps only if the volume stays mostly empty."
         ways WITHHELD;
     ANTI_AFFINITY = warning "anti_affinity"
@@ -78,13 +78,14 @@ causes! {
             fix "Set allow-empty-node-selector-volume and allow-empty-disk-selector-volume to true, or add a node or disk without tags."
                 [read TAGS, read VOLUME]
         way TAG_LOST "a node or disk has lost its tag"
-            fix "Restore <value> on <node> (in Harvester, on the Host page): a replica there needs it. Keep the failed replica: Longhorn \
-                 reuses it. Do not remove the volume's selectors."
+            fix "Restore <value> on <node> (Harvester's Host page): a replica there needs it. Keep the failed replica: Longhorn reuses \
+                 it. Do not remove the volume's selectors."
             [read TAGS, read VOLUME];
     NODES_UNAVAILABLE = warning "nodes_unavailable"
         "the nodes or disks for the replica are down, cordoned, being evicted or unschedulable"
         but "info during the first hour of a cordon"
-        fix "Bring the nodes back, uncordon them, or enable scheduling on them and their disks. Longhorn then continues." [read NODES, read VOLUME]
+        fix "Bring the unavailable nodes back, uncordon them, or enable scheduling on them and their disks. Longhorn then places the \
+             replica." [read NODES, read VOLUME]
         way NO_DISK "no node has a disk"
             fix "Add a disk to a node. If create-default-disk-labeled-nodes is true, label the nodes instead \
                  (node.longhorn.io/create-default-disk=true): Longhorn then adds the default disk." [
@@ -99,7 +100,7 @@ causes! {
             [read "kubectl get nodes", change "kubectl uncordon <node>"];
     LOCAL_ONLY = warning "local_only"
         "data locality requires the replica on one node, which cannot take it" but "info with best-effort if the volume has all its replicas"
-        fix "Free space on <node>, or move the workload to a node that has room. With strict-local, change dataLocality while the volume is detached."
+        fix "Free space on <node>, or move the workload to a node that has room. If dataLocality is strict-local, detach the volume before you change it."
             [read NODES, read VOLUME];
     UNEXPLAINED = warning "unexplained"
         "Longhorn finds no disk for the replica, although a disk has enough space for it"

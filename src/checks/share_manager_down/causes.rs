@@ -19,8 +19,8 @@ ways! { DEVICE:
         fix BLACKLIST [read MULTIPATH, read LOG];
 }
 
-const NO_LIMIT: &str = "Remove the LimitRange or policy that sets the pod's memory limit (<value>): Longhorn sets none. The next pod then has none \
-    either. The volume's replicas are not affected.";
+const NO_LIMIT: &str = "Remove the LimitRange or policy that limits the share-manager pod's memory (<value>): Longhorn sets no limit. The next pod \
+    then has none. The volume's replicas are not affected.";
 const POD_LIMIT: &str = "kubectl -n <namespace> get pod share-manager-<object> -o jsonpath='{.metadata.annotations}{.spec.containers[*].resources}'";
 
 ways! { MEMORY:
@@ -42,11 +42,11 @@ causes! {
             [read DESCRIBE, read SHARE]
         ways KUBELET_SAYS ways NOT_STARTED;
     POD_FAILED = critical "pod_failed" "the NFS server's pod ended and was not replaced", of_data: NotServed
-        fix "Find out why pod <pod> ended (read its log), and why the longhorn-manager on <owner> has not replaced it. Deleting the pod makes that \
+        fix "Read the logs of ended pod <pod> and of the longhorn-manager on <owner>, which has not replaced it. Deleting the pod makes that \
              manager check again." [read POD_LOG, read DESCRIBE, change DELETE] proven "the pod has ended, and holds no data"
         ways FILE_SYSTEM ways DEVICE ways MEMORY;
     POD_MISSING = critical "pod_missing" "the NFS server's pod is missing", of_data: NotServed
-        fix "Read the log of the longhorn-manager on <owner>: only that manager creates the pod."
+        fix "Read the log of the longhorn-manager on <owner>: only that manager creates the share-manager pod."
             [read NOT_CREATED, read MANAGERS, read SHARE]
         way SECRET_MISSING "its encryption Secret is missing"
             fix "Restore Secret <key> with the same passphrase (from GitOps, secret store, etcd snapshot). Another passphrase cannot open \
@@ -73,17 +73,17 @@ causes! {
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour",
         of_data: NotServed
-        fix "Read the NFS server's Events and log: memory, node, a damaged file system or Service longhorn-recovery-backend can end it. From 1.7 on, a \
-             busy node can, too."
+        fix "Read the Events and log of the NFS server's pod. Typical causes are memory, the node (from 1.7 on, also its load), a damaged file system \
+             or Service longhorn-recovery-backend."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way DEVICE_TAKEN "multipathd may hold its device" fix BLACKLIST [read MULTIPATH, read POD_LOG]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
-            fix "Find out why the managers keep restarting. Without their Service longhorn-recovery-backend, the NFS server of <release> \
-                 exits (fixed in 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
+            fix "Read the previous logs of the restarting managers. Without Service longhorn-recovery-backend, the NFS server of \
+                 <release> exits (fixed in 1.5.5 and 1.6.2). Do not restart managers until all are Ready."
             [read MANAGERS, read SLICES, read LOG]
         way BACKEND_RESTARTS "its recovery backend keeps restarting"
-            fix "Find out why the longhorn-recovery-backend pods keep restarting. Without them, the NFS server of <release> exits (fixed \
-                 in 1.5.5 and 1.6.2). Do not restart these pods until all are Ready."
+            fix "Read the previous logs of the restarting longhorn-recovery-backend pods. Without them, the NFS server of <release> \
+                 exits (fixed in 1.5.5 and 1.6.2). Do not restart them until all are Ready."
             [read "kubectl -n <namespace> get pods -o wide -l app=longhorn-recovery-backend", read SLICES, read LOG];
     OOM_KILLED = critical "oom_killed"
         "the NFS server keeps being OOM-killed at a memory limit that Longhorn did not set" but "warning if fewer than six times in half an hour",

@@ -37,12 +37,12 @@ causes! {
                 custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",
         ] proven "the fix asks for what is not needed; backups are not touched"
         way OPENS_NO_MORE "its replicas cannot reopen its snapshot chain"
-            fix "Delete unneeded snapshots of <claim> now, while it is attached. Then lower its jobs' retain. Once it is detached, no \
-                 replica can open a chain of over 250 files.";
+            fix "Delete unneeded snapshots of <claim> now, while it is attached. Then lower retain in its recurring jobs. Once \
+                 detached, its replicas cannot open a chain of over 250 files.";
     NEAR_LIMIT = warning "near_limit"
         "the volume is close to its snapshot limit" but "info if the limit was set low for this volume"
-        fix "Delete unneeded snapshots. Then find out who takes them: recurring jobs with a high retain, or a backup tool that keeps its \
-             snapshots." [
+        fix "Delete unneeded snapshots of <claim>. Then find out who takes them: recurring jobs with a high retain, or a backup tool \
+             that keeps its snapshots." [
             read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime",
             read "kubectl -n <namespace> get recurringjobs.longhorn.io -o \
                 custom-columns='NAME:.metadata.name,TASK:.spec.task,RETAIN:.spec.retain,GROUPS:.spec.groups'",

@@ -24,7 +24,8 @@ use crate::longhorn::{DaemonSet, DataEngine, Pod, Release};
 causes! {
     MANAGERS_DIFFER = warning "managers_differ"
         "managers of different releases have been running side by side for half an hour"
-        fix "Finish the rollout: find out why new pods do not become Ready. With update strategy OnDelete, delete the old release's pods one at a time." [
+        fix "Finish the rollout: read the logs of new manager pods that are not Ready. With update strategy OnDelete, delete the old release's manager pods \
+             one at a time." [
             read "kubectl -n <namespace> rollout status daemonset/longhorn-manager --timeout=10s",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager -o wide",
         ] proven "a manager's pod holds no data, a DaemonSet recreates it, and pods are deleted one at a time";
@@ -39,22 +40,22 @@ causes! {
     COMPONENT_OLD = warning "component_old"
         "an hour after the upgrade, a Longhorn component still runs a different release from the managers"
         fix "Restart Deployment longhorn-driver-deployer, which creates the CSI plugin. If the deployer's own image is old, apply the whole \
-             manifest or chart of the release." [
+             manifest or chart of the managers' release." [
             read "kubectl -n <namespace> get daemonsets,deployments -o \
                 custom-columns='KIND:.kind,NAME:.metadata.name,IMAGES:.spec.template.spec.containers[*].image'",
             change "kubectl -n <namespace> rollout restart deployment/longhorn-driver-deployer",
         ];
     UPGRADE_REFUSED = warning "upgrade_refused"
         "Flux, Argo CD or the K3s/RKE2 Helm controller cannot apply a Longhorn upgrade, or has rolled it back"
-        fix "Fix the cause of the error. Then run `longhorn-health-exporter plan upgrade` before you try again. Do not uninstall \
-             Longhorn: that deletes its volumes." [
+        fix "Check the upgrade's error and fix its cause. Then run `longhorn-health-exporter plan upgrade` before you try again. \
+             Do not uninstall Longhorn: that deletes its volumes." [
             read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
             read "kubectl -n <chart_namespace> describe <kind> <object>",
             read "longhorn-health-exporter plan upgrade",
         ]
         way STORED_VERSIONS "v1beta1 is still a stored version"
-            fix "Follow 1.10's important notes while Longhorn is still on <from>: rewrite these CRDs' objects, then remove v1beta1 from \
-                 status.storedVersions. Do not delete a CRD: that deletes its objects." [
+            fix "Follow 1.10's important notes while Longhorn is still on <from>: rewrite the listed CRDs' objects, then remove v1beta1 \
+                 from status.storedVersions. Do not delete a CRD: that deletes its objects." [
                 read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions",
                 read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
                 read "longhorn-health-exporter plan upgrade",

@@ -12,8 +12,8 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects an old record"
-        fix "Move the iSCSI record named in the error out of its directory on <node>. One bad record can stop every engine there. The \
-             record holds no data, and sessions continue."
+        fix "Move the broken iSCSI record (its path is in the error) out of its directory on <node>. It can stop every engine there. \
+             It holds no data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
         fix "Install open-iscsi on <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches automatically."
@@ -25,6 +25,10 @@ ways! { ENGINE_ERROR:
         fix "Cordon <node>, so that its pods start elsewhere. Then boot a kernel with module iscsi_tcp there, or install the package that has it \
              (linux-modules-extra on Ubuntu)."
         [read "kubectl get nodes -o wide", change "kubectl cordon <node>", read EVENTS];
+    OTHER_KERNEL "its node runs another kernel"
+        fix "Cordon <node> and restart its waiting pods: they start elsewhere. Then boot the other nodes' kernel there, or install this kernel's extra \
+             modules (iscsi_tcp)."
+        [read "kubectl get nodes -o wide", read "ssh <node> 'uname -r; sudo modprobe iscsi_tcp; sudo dmesg | tail'", change "kubectl cordon <node>"];
     NO_DAEMON "iscsid is down"
         fix "Start iscsid on <node>, now and at every boot. The volume then attaches automatically."
         [change "ssh <node> 'sudo systemctl enable --now iscsid'", read ISCSI_LOG];
@@ -52,8 +56,8 @@ ways! { ENGINE_ERROR:
              the node, check iscsid, module iscsi_tcp and multipathd there."
         [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e", read ISCSI_LOG];
     V2_REPLICA_UNREACHED "it cannot reach a replica"
-        fix "Check that <node> can reach the replica's v2 instance manager at the address in the error. The network is the one that setting \
-             storage-network names, or else the pod network."
+        fix "Check that <node> can reach the replica's v2 instance manager at the address in the error. Longhorn uses the network in \
+             setting storage-network, otherwise the pod network."
         [read VOLUME_OBJECTS, read MANAGERS_THERE, read "kubectl -n <namespace> get settings.longhorn.io storage-network"];
     V2_INITIATOR "its v2 initiator fails"
         fix "Check on <node> that kernel module nvme_tcp is loaded and huge pages are free. Then read the error and the log of the v2 instance manager there."

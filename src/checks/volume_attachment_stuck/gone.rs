@@ -20,7 +20,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             let (id, node) = (&csi.metadata.name, &csi.spec.node_name);
             api(format!("VolumeAttachment {id} for {node}: {}", text::quoted(said))).quoting(said)
         });
-        let message = format!("volume {name} no longer exists, but a pod needs it");
+        let message = format!("volume {name} does not exist in Longhorn, but a pod needs it");
         let mut finding = Finding::about(&VOLUME_GONE, cluster.object::<Volume>(name), message)
             .node(&first.spec.node_name)
             .since(since)

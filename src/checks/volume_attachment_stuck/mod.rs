@@ -29,7 +29,9 @@ mod tickets;
 mod unasked;
 
 use crate::check::*;
-use crate::facts::ways::{BACKING_IMAGE, BLACKLIST, FILE_SYSTEM, NO_SERVICE, REFUSED, UNRESOLVED};
+use crate::facts::ways::{
+    BACKING_IMAGE, BETWEEN_INSTANCE_MANAGERS, BLACKLIST, FILE_SYSTEM, NO_SERVICE, REFUSED, UNRESOLVED,
+};
 use crate::longhorn::Resource::*;
 use engine_error::ENGINE_ERROR;
 
@@ -50,9 +52,9 @@ const OF_KUBERNETES: &str = "kubectl get volumeattachments.storage.k8s.io";
 causes! {
     ATTACH_LOOP = critical "attach_loop"
         "the engine died at least three times in the last hour, so the volume keeps attaching and detaching"
-        fix "Find out why the engine keeps dying. Check the instance manager on <value> (restarted, out of memory), the replicas' network, and \
-             the disks. To end the loop, stop the workload." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
-        ways ENGINE_ERROR;
+        fix "Check what keeps ending the engine: the instance manager on <value> (restarted, out of memory), the replicas' network or \
+             disks. To end the loop, stop the workload." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        ways ENGINE_ERROR ways BETWEEN_INSTANCE_MANAGERS;
     ENGINE_CANNOT_START = critical "engine_cannot_start"
         "the volume cannot attach, because its engine fails to start on the requested node"
         fix "Read the engine's error. Then check <value>: iscsiadm, module iscsi_tcp, multipathd, SELinux denials, engine image and instance \
@@ -72,8 +74,8 @@ causes! {
             [read LONGHORN_NODE, read MANAGERS_THERE, change "kubectl cordon <node>"]
         ways ENGINE_ERROR;
     ATTACHING = warning "attaching" "the volume has been attaching for ten minutes"
-        fix "Find out which engine or replica fails to start: check its engine image and instance manager. Then read the log of the \
-             longhorn-manager on <owner>." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
+        fix "Find the engine or replica that fails to start, and check its engine image and instance manager. Then read the log of \
+             the longhorn-manager on <owner>." [read VOLUME_OBJECTS, read EVENTS, read TICKETS]
         way TWINS "its node has two identical instance managers"
             fix "Find out which of <instance_manager> and <value> runs nothing, and delete that InstanceManager. Longhorn starts no engine or \
                  replica on <node> while both exist."
@@ -82,7 +84,7 @@ causes! {
         ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
         but "info if a recording does not show since when"
-        fix "Find out which engine or replica fails to stop, and check its node's instance manager. Then read the log of the longhorn-manager on \
+        fix "Find the engine or replica that fails to stop, and check its node's instance manager. Then read the log of the longhorn-manager on \
              <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
         "a workload has been waiting ten minutes: its volume is attached elsewhere, or its attachment was never requested", changed_by: BY_POLICY
@@ -94,8 +96,8 @@ causes! {
             fix "Find out why the migration's engine and replicas are not starting. To cancel the migration, delete the virtual machine's pod on \
                  the target node." [read VOLUME_OBJECTS, read TICKETS, read OWNERS_LOG]
         way INHERITS_FAILURE "its copied replica inherits an old failure"
-            fix "Cancel the migration: delete the virtual machine's pod on the target node. Then upgrade to v1.10.2 or later, or shut the \
-                 virtual machine down instead (Longhorn issue 12311)." [read VOLUME_OBJECTS, read OWNERS_LOG, read TICKETS]
+            fix "Cancel the migration: delete the virtual machine's pod on the target node. Then upgrade to v1.10.2 or later (issue \
+                 12311). Until then, shut the virtual machine down to move it." [read VOLUME_OBJECTS, read OWNERS_LOG, read TICKETS]
         way SURPLUS_REPLICA "it is strict-local but has two replicas"
             fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change to a strict-local volume that has two \
                  replicas."
@@ -120,23 +122,23 @@ causes! {
                  holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
         way LONGHORN_REFUSES "Longhorn rejects the request"
-            fix "<known_error>Read the error that Longhorn returned and fix its cause, often an engine image that is missing on a node. csi-attacher \
-                 then retries automatically." [
+            fix "<known_error>Read the VolumeAttachment's attach error and fix its cause, often an engine image that is missing on a node. \
+                 csi-attacher then retries automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
         way NEVER_ASKED "Longhorn never got the request"
-            fix "Find out why csi-attacher cannot reach Service longhorn-backend (port 9500). Check DNS, service mesh and NetworkPolicies \
-                 (those of 1.12.1 omit the CSI sidecars). Then read csi-attacher's log for the error."
+            fix "Read csi-attacher's log for the error: it cannot reach Service longhorn-backend (port 9500). Then check DNS, service \
+                 mesh and NetworkPolicies (those of 1.12.1 omit the CSI sidecars)."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way ISOLATED "a NetworkPolicy isolates longhorn-manager"
-            fix "Change NetworkPolicy <value> at its source (<reason>): it blocks all traffic to the managers. Until then, do not \
-                 restart Longhorn's pods or trust the states that Longhorn shows."
+            fix "Change NetworkPolicy <value> at its source (<reason>) to admit traffic to the managers: it blocks all. Until \
+                 then, do not restart Longhorn's pods: shown states may be stale."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
         way PV_DELETED "its PersistentVolume is being deleted"
-            fix "Set the PersistentVolume's reclaim policy to Retain and back up <volume> first. With policy Delete, the data is deleted \
-                 with the claim. Then recreate the PersistentVolume and claim." [
+            fix "Back up volume <volume>, and set its PersistentVolume's reclaim policy to Retain. With policy Delete, the data is \
+                 deleted with the claim. Then recreate the PersistentVolume and claim." [
                 read "kubectl get persistentvolumes | grep -e <volume> -e NAME",
                 read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<volume>",
                 read ATTACHMENT,
@@ -160,11 +162,11 @@ causes! {
             fix "Read the Events of DaemonSet longhorn-csi-plugin and fix their cause. The kubelet then retries automatically."
             [read "kubectl -n <namespace> describe daemonset longhorn-csi-plugin"]
         way KEPT_AWAY_BY_TAINT "a taint keeps the CSI plugin off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration. \
-                 csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add a toleration for the node's taint to \
+                 setting taint-toleration. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_OUT_BY_TAINT "a taint keeps the CSI plugin and the manager off the node"
-            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add the toleration to setting taint-toleration and \
-                 DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
+            fix "Keep pods with Longhorn volumes off <node>. Or detach all Longhorn volumes and add a toleration for the node's taint to setting \
+                 taint-toleration and DaemonSet longhorn-manager. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
         way KEPT_AWAY_BY_LABEL "the node lacks the CSI plugin's node label"
             fix "Keep pods with Longhorn volumes off <node>, or add the missing label to it. Otherwise, detach all volumes and remove the \
                  label from setting system-managed-components-node-selector. csi-attacher then retries automatically." [read NODE, read KEPT_BY]
@@ -209,6 +211,12 @@ causes! {
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
         way DEVICE_BUSY "another process is using the device"
             fix BLACKLIST
+        way NOT_ASKED "the kubelet does not try"
+            fix "Restart the kubelet on <node>: it asks the CSI plugin for no mount. Longhorn is not the cause: leave volume, replicas and instance \
+                 managers alone." [
+                read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>,status.phase=Pending",
+                read "ssh <node> 'sudo journalctl -n 50 --no-pager -u kubelet -u rke2-agent -u k3s'",
+            ]
         way NO_PASSPHRASE "the kubelet gets no passphrase"
             fix "Create the Secret that the PV's spec.csi.nodeStageSecretRef names. If that field is empty, set persistentVolumeReclaimPolicy \
                  to Retain, then recreate the PV with the field. Without Retain, data is deleted."

@@ -45,19 +45,16 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             Some(event) => Some(Refusal::told(event, node)),
             None => Refusal::logged(cluster, volume, &waiting),
         };
-        match refusal {
-            Some(refusal) => {
-                let [name, namespace, claim] = volumes::labels(volume);
-                let severity = MOUNT_FAILING.severity.as_str();
-                out.sample(&STUCK, &[name, namespace, claim, MOUNT_FAILING.id, severity], 1.0);
-                out.report(failing(cluster, volume, refusal));
-            }
-            None => {
-                if let Some(finding) = pending(cluster, out, volume, node, &waiting) {
-                    out.report(finding);
-                }
-            }
+        let found = match refusal {
+            Some(refusal) => Some(failing(cluster, volume, refusal)),
+            None => pending(cluster, out, volume, node, &waiting),
+        };
+        let Some(finding) = found else { continue };
+        if finding.severity != Severity::Info {
+            let [name, namespace, claim] = volumes::labels(volume);
+            out.sample(&STUCK, &[name, namespace, claim, MOUNT_FAILING.id, finding.severity.as_str()], 1.0);
         }
+        out.report(finding);
     }
 }
 
@@ -196,6 +193,17 @@ fn runs(volume: &Volume, pod: &str) -> bool {
     pods.any(|known| known.pod_name == *pod && known.pod_status == "Running")
 }
 
+/// True where the CSI plugin's log begins before the volume was attached and names it nowhere: the kubelet asks for every mount again within two
+/// minutes.
+fn is_unasked(cluster: &Cluster, volume: &Volume, node: &str, attached: Timestamp) -> bool {
+    let mut plugins = cluster.pods_of(PLUGIN).filter(|pod| pod.spec.node_name == *node);
+    let log = plugins.find_map(|pod| cluster.history.current_log(pod, PLUGIN));
+    log.is_some_and(|log| {
+        let begins = log.text.lines().find_map(|line| complaints::written_at(line, cluster.now));
+        begins.is_some_and(|begins| begins <= attached) && !log.text.contains(volume.metadata.name.as_str())
+    })
+}
+
 /// A pod that stays Pending although its volume is there.
 fn pending(
     cluster: &Cluster,
@@ -208,12 +216,32 @@ fn pending(
         cluster.objects.csi_attachments.of(Owner::PersistentVolume, volume.persistent_volume());
     let attached = attachments.find(|csi| csi.status.attached && !csi.metadata.is_deleting())?;
     let object = format!("{} {}", volume.metadata.name, waiting.join(" "));
-    let age = observe(cluster, out, "pending", &object, Begun::NotBefore(attached.metadata.created()));
+    let made = attached.metadata.created();
+    let age = observe(cluster, out, "pending", &object, Begun::NotBefore(made));
+    let users = vec![cluster.volume_ref(&volume.metadata.name)];
+    let whose = text::claims_of(&users);
+    if made.is_some_and(|made| cluster.age(made) >= ASKED && is_unasked(cluster, volume, node, made)) {
+        let message = format!("{whose} is attached to {node}, but the kubelet there does not mount it");
+        let fact = format!(
+            "the CSI plugin's log on {node} has no call for the volume since it was attached at {}",
+            made?
+        );
+        return Some(
+            Finding::about(&MOUNT_FAILING, volumes::object(cluster, volume), message)
+                .node(node)
+                .since(made)
+                .impact(format!(
+                    "pod {} cannot start, although Longhorn reports the volume as healthy",
+                    text::listed(waiting)
+                ))
+                .volumes(users)
+                .way(Some(&NOT_ASKED))
+                .fact(EvidenceSource::Log.says(fact)),
+        );
+    }
     if !age.at_least(ASKED, Unknown::Waits) {
         return None;
     }
-    let users = vec![cluster.volume_ref(&volume.metadata.name)];
-    let whose = text::claims_of(&users);
     Some(
         Finding::about(
             &MOUNT_FAILING,

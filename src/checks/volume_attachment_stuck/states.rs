@@ -10,7 +10,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::backing_images::Wait;
 use crate::facts::patience::{ATTACH, NEXT_LOOK};
 use crate::facts::releases::manager_release;
-use crate::facts::{api, nodes, text, volumes, ways};
+use crate::facts::{api, nodes, policies, text, volumes, ways};
 use crate::longhorn::{
     ConditionStatus, Engine, InstanceState, LonghornNode, Volume, VolumeRobustness, VolumeState, condition,
 };
@@ -309,6 +309,14 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     let whose = text::claims_of(&users);
     let (now, wanted, current) = (&volume.status, &volume.spec.node_id, &volume.status.current_node_id);
     let [state, robustness] = [now.state.as_str(), now.robustness.as_str()];
+    let unknown = cause == &ATTACH_LOOP && failure.is_none_or(|way| way == &engine_error::EXITS);
+    let policy = policies::guards_replicas(cluster, name, Some(cluster.now)).filter(|_| unknown);
+    let kernel = nodes::other_kernel(cluster, node).filter(|_| unknown && policy.is_none());
+    let failure = if kernel.is_some() { Some(&engine_error::OTHER_KERNEL) } else { failure };
+    let why = match policy.map(|_| &ways::REPLICAS_SHUT_OUT).or(kernel.and(failure)) {
+        Some(way) => format!("it keeps losing its engine: {}", way.briefly),
+        None => why,
+    };
     let mut finding = Finding::about(cause, volumes::object(cluster, volume), headline(&whose, &why))
         .node(node)
         .since(since)
@@ -324,6 +332,12 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     if cause != &DETACHING {
         finding = finding.facts(said::by_others(cluster, volume));
     }
+    if let Some(policy) = policy {
+        finding = policies::tell_replicas(cluster, policy, finding);
+    }
+    finding = finding.facts(
+        kernel.map(|(its, others)| format!("node {node} runs kernel {its}, all other nodes run {others}")),
+    );
     finding = match said::Twins::of(cluster, volume).filter(|_| cause == &ATTACHING) {
         Some(twins) => finding
             .fact(twins.fact())
@@ -336,7 +350,7 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     };
     let says_why = finding.evidence().iter().any(|fact| fact.said().is_some());
     let silent = cause == &ENGINE_CANNOT_START && !node.is_empty() && !says_why;
-    if let Some(failure) = failure.or(silent.then_some(&SILENT)) {
+    if let Some(failure) = failure.or(silent.then_some(&SILENT)).filter(|_| policy.is_none()) {
         finding = finding.way(failure);
     }
     if let Some(wait) = Wait::of(cluster, volume).filter(|_| cause == &ATTACHING) {

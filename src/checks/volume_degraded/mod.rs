@@ -24,7 +24,8 @@ use jiff::SignedDuration;
 use crate::check::*;
 use crate::facts::age::{Age, Begun, Unknown, observe};
 use crate::facts::patience::{MAINTENANCE, RECONCILE};
-use crate::facts::{nodes, text, volumes};
+use crate::facts::ways::BETWEEN_INSTANCE_MANAGERS;
+use crate::facts::{nodes, policies, text, volumes};
 use crate::longhorn::Resource::*;
 use crate::longhorn::{DataEngine, ReplicaMode, Volume, VolumeRobustness, VolumeState};
 use reasons::DegradedReason;
@@ -61,7 +62,7 @@ ways! { FAILED_REBUILD:
         fix "Give <node> an InternalIP in the other nodes' network (node-ip; flannel-iface on k3s), and restart its kubelet. Until then, do \
              not drain or reboot any node."
         [read "kubectl get nodes -o wide", read "kubectl describe node <node>", read REPLICAS, read EVENTS];
-    UNREACHED "instance managers cannot connect"
+    UNREACHED "its nodes cannot reach each other"
         fix "Fix the network between both nodes' instance managers: the pod network, or the storage network if that is set. Longhorn then \
              rebuilds."
         [read "kubectl -n <namespace> get pods -o wide -l longhorn.io/component=instance-manager", read REPLICAS, read EVENTS];
@@ -77,7 +78,10 @@ const SIGNS: [(&[&str], &Way); 5] = [
     (DISK, &DISK_ERRORS),
     (&["failed to sync files…deadline exceeded"], &TOO_SLOW),
     (&["no space left on device"], &NO_SPACE),
-    (&["no route to host", "unreachable", "i/o timeout", "timed out", "deadline"], &UNREACHED),
+    (
+        &["no route to host", "unreachable", "i/o timeout", "timed out", "deadline", "keepalive ping failed"],
+        &UNREACHED,
+    ),
 ];
 
 /// Of a disk that Longhorn may still call ready.
@@ -86,20 +90,20 @@ const DISK: &[&str] = &["read-only file system", "input/output error"];
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
         "a rebuild has been stalled for 30 min (if its progress is unknown: on a volume degraded for a day)"
-        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep \
-             failing, disable its scheduling. Do not delete replicas with data." [
+        fix "<known_error>Check the source and target instance managers, their network, and the target node and disk. If rebuilds onto one \
+             disk keep failing, disable its scheduling. Never delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ];
     REBUILD_LOOPING = warning "rebuild_looping" "rebuilds of the volume keep failing and restarting"
-        fix "<known_error>Check both instance managers, the network between them, and the target node and disk. If rebuilds onto one disk keep \
-             failing, disable its scheduling. Do not delete replicas with data." [
+        fix "<known_error>Check the source and target instance managers, their network, and the target node and disk. If rebuilds onto one \
+             disk keep failing, disable its scheduling. Never delete replicas with data." [
             read REPLICAS,
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml | grep -A12 rebuildStatus",
             read EVENTS,
         ]
-        ways FAILED_REBUILD;
+        ways FAILED_REBUILD ways BETWEEN_INSTANCE_MANAGERS;
     REBUILD_DISABLED = warning "rebuild_disabled"
         "concurrent-replica-rebuild-per-node-limit is 0, which disables rebuilds", changed_by: BY_LIMIT
         fix "Set concurrent-replica-rebuild-per-node-limit back to its default of 5, unless it was lowered for work that is still in progress." [
@@ -108,8 +112,7 @@ causes! {
         ];
     REBUILD_BLOCKED = warning "rebuild_blocked"
         "the volume cannot rebuild, because its migration or expansion is stuck"
-        fix "Find out why the migration or expansion is stuck: read the engine's status. The rebuild starts once the \
-             operation has finished."
+        fix "Read the engine's status to find out why the migration or expansion is stuck. The rebuild starts once the operation has finished."
             [read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<object> -o yaml", read EVENTS];
     UNSCHEDULABLE = warning "unschedulable"
         "no disk can take the missing replica" but "info during the first hour of a node's maintenance"
@@ -154,8 +157,8 @@ causes! {
             fix "Cordon <node> and disable its scheduling in Longhorn, so that replicas rebuild elsewhere. Then repair its network or kubelet."
             [read "kubectl describe node <node>", read "kubectl get nodes -o wide", read REPLICAS];
     DETACHED = info "detached_on_last_copy" "a detached volume with several replicas has only one healthy copy left"
-        fix "Attach the volume, and keep it attached until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds \
-             them without a pod. Until then, keep <node> and its disk."
+        fix "Attach the volume until its other replicas are rebuilt. From 1.9 on, setting offline-replica-rebuilding rebuilds them without a pod. \
+             Until they are rebuilt, keep <node> and its disk."
             [read REPLICAS, read "kubectl -n <namespace> get settings.longhorn.io offline-replica-rebuilding"];
 }
 
@@ -166,6 +169,7 @@ pub static CHECK: Check = check! {
     is advancing or waiting for its turn is not reported.",
     needs: &[Volumes, Replicas, Engines, LonghornNodes, Settings],
     uses: &[KubeNodes, Pods, Events, NodeEvents, ShareManagers],
+    glances: &[NetworkPolicies],
     causes: ALL,
     ways: &[WAYS],
     gauges: GAUGES,
@@ -320,6 +324,11 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     .disk(&reason.disk)
     .way(reason.way)
     .with(Name::Replica, reason.never_started);
+    let policy =
+        policies::guards_replicas(cluster, name, age.since).filter(|_| reason.way == Some(&UNREACHED));
+    if let Some(policy) = policy {
+        finding = policies::tell_replicas(cluster, policy, finding);
+    }
     if reason.planned {
         finding = finding.severity(Severity::Info);
     }

@@ -85,16 +85,16 @@ causes! {
             [read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o wide", read VOLUME];
     RESTORE_FAILED = critical "restore_failed"
         "every replica failed while data was being restored into the volume, a case that auto-salvage does not cover"
-        fix "<known_error>Fix the restore error's cause. Then restore the backup (an older one if a block is damaged) into a new volume. Delete this \
-             volume once the new one is healthy."
+        fix "<known_error>Check the restore error and fix its cause. Then restore the backup (an older one if damaged) into a new volume. Delete \
+             this volume once the new one is healthy."
             [read VOLUME, read REPLICAS]
             proven "every replica failed during the restore, so the data is in the backup; this volume is deleted once the new one is healthy"
         way BACKUP_MISSING "its backup no longer exists"
             fix "Take a new backup of the source volume, and restore it into a new volume. Keep this volume until the new one is healthy: it has the last \
                  restored data." [read VOLUME, read REPLICAS]
         way ARCHIVED "its backup is in archive storage"
-            fix "Restore the store's objects from archive storage at the provider, and exempt the store from the lifecycle rule. Then restore the \
-                 backup into a new volume. Keep the backups." [
+            fix "Restore the backup store's objects from archive storage at the provider, and exempt the store from the lifecycle rule. Then \
+                 restore the backup into a new volume. Keep the backups." [
                 read "kubectl -n <namespace> get backuptargets.longhorn.io",
                 read "kubectl -n <namespace> get backups.longhorn.io --sort-by=.metadata.creationTimestamp",
                 read VOLUME,
@@ -116,8 +116,8 @@ causes! {
     NEVER_UP = warning "never_up"
         "the volume has never been up (no data is lost), because its engine or replicas cannot start"
         but "info in the first minute", of_data: NeverUp
-        fix "Find out why the volume's engine and replicas are not starting. Check condition InstanceCreation, engine image, instance \
-             managers and <owner>'s longhorn-manager. Do not delete anything: the data is intact." [
+        fix "Check condition InstanceCreation, engine image, instance managers and <owner>'s longhorn-manager: the engine and \
+             replicas are not starting. Do not delete anything: the data is intact." [
             read "kubectl -n <namespace> get engines.longhorn.io,replicas.longhorn.io -l longhornvolume=<object> -o yaml | grep -A5 InstanceCreation",
             read REPLICAS,
         ]

@@ -83,8 +83,11 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
     let meshed = cluster.manager_pods().find_map(mesh);
     let way = unreached::of_call(calls.said).filter(|_| meshed.is_none());
     // what is dropped ends in a timeout
-    let policy = policy(cluster).filter(|_| DROPPED.iter().any(|part| calls.said.contains(part)));
+    let dropped = DROPPED.iter().any(|part| calls.said.contains(part));
+    let policy = policy(cluster).filter(|_| dropped);
+    let restricting = restricting(cluster).filter(|_| dropped && meshed.is_none() && policy.is_none());
     let why = match (meshed, policy, way) {
+        _ if restricting.is_some() => causes::RESTRICTED.briefly,
         (Some(_), ..) => causes::MESH.briefly,
         (None, Some(_), _) => causes::POLICY.briefly,
         (None, None, Some(way)) => way.briefly,
@@ -108,11 +111,26 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
                 "selects the managers' pods, and none admits the API server's nodes",
             )
         }))
+        .facts(
+            restricting
+                .map(|policy| policies::fact(cluster, policy, "restricts who reaches the managers' pods")),
+        )
         .facts(policy.and_then(|_| unmounted(cluster)))
-        .with(Name::Value, policy.map_or("", |policy| &policy.metadata.name))
+        .with(Name::Value, policy.or(restricting).map_or("", |policy| &policy.metadata.name))
         .named(policy.map(|policy| (Name::Reason, policies::source(policy))))
-        .way(meshed.map(|_| &causes::MESH).or_else(|| policy.map(|_| &causes::POLICY))),
+        .way(match restricting {
+            Some(_) => Some(&causes::RESTRICTED),
+            None => meshed.map(|_| &causes::MESH).or_else(|| policy.map(|_| &causes::POLICY)),
+        }),
     );
+}
+
+/// The newest policy beside Longhorn's own that admits some to the managers by address, which may be read otherwise than it was meant.
+fn restricting(cluster: &Cluster) -> Option<&NetworkPolicy> {
+    let own = |policy: &NetworkPolicy| policy.metadata.label("app.kubernetes.io/name") == Some("longhorn");
+    let guards = cluster.manager_policies().into_iter();
+    let some = guards.filter(|policy| !own(policy) && policy.admits_by_address());
+    some.max_by_key(|policy| policy.metadata.created())
 }
 
 /// A policy that selects the managers where none lets in the API server, which is no pod of the namespace.

@@ -36,16 +36,16 @@ const SLICES: &str =
 causes! {
     NO_READY_ENDPOINT = critical "no_ready_endpoint"
         "a webhook has had no ready endpoint for longer than a rollout takes", rejects_changes: true
-        fix "Find out why no pod behind Service <object> is Ready. Compare pod labels with its selector. Do not delete the webhook \
-             configurations: from 1.9.2 on, managers need them to start." [
+        fix "Read the logs of Service <object>'s pods: none is Ready. Compare their labels with its selector. Do not delete the \
+             webhook configurations: from 1.9.2 on, managers need them to start." [
             read PODS,
             read "kubectl -n <namespace> logs -l app=<workload> -c <workload> --previous --prefix --ignore-errors --tail=20",
             read SLICES,
             read UNHEALTHY,
         ]
         way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
-            fix "Read the API server's message. Then fix the cause that it names: a quota, a policy, or another product's webhook whose server is \
-                 missing. The controller retries within minutes." [
+            fix "Change the quota or policy that rejects the pods, or restore another product's webhook server that is missing. The API server's \
+                 message says which. The controller retries within minutes." [
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",
             read "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
         ]
@@ -71,7 +71,7 @@ causes! {
         ways HELD_UP ways UNREACHED;
     SELECTOR_WRONG = critical "selector_wrong"
         "managers are Ready, but a webhook's Service selects none of them: its selector is wrong for this release"
-        fix "Set the Service's selector to its release's value (1.7 and later: longhorn.io/admission-webhook=longhorn-admission-webhook). \
+        fix "Set Service <object>'s selector to its release's value (1.7 and later: longhorn.io/admission-webhook=longhorn-admission-webhook). \
              Then find out what changed it, for example another release's manifest or a GitOps source." [
             change "kubectl -n <namespace> patch service <object> --type merge -p '{\"spec\":{\"selector\":<value>}}'",
             read "kubectl -n <namespace> get service <object> -o jsonpath='{.spec.selector}'",
@@ -90,7 +90,7 @@ causes! {
     LABEL_MISSING = warning "label_missing"
         "a Ready manager lacks the label by which the admission Service selects its pods (from 1.7 on)"
         fix "Check whether a share manager on <node> is failing over: that removes the label temporarily. If the label stays missing, delete the \
-             manager pod: its replacement sets the label." [
+             node's longhorn-manager pod: its replacement sets the label." [
             read "kubectl -n <namespace> logs <object> -c longhorn-manager --tail=100",
             read LABELS,
             change "kubectl -n <namespace> delete pod <object>",
@@ -123,9 +123,8 @@ causes! {
             proven "the configuration has no CA bundle, and a starting manager writes it";
     CA_EXPIRED = critical "ca_expired"
         "a webhook configuration's CA has expired or is not yet valid, so the API server distrusts the webhook"
-        fix "Correct the control plane's clock if it is wrong. Otherwise restart one manager: it copies the CA from Secret \
-             longhorn-webhook-ca into the configuration. If the dates stay wrong, delete that Secret and longhorn-webhook-tls, and restart \
-             all managers." [
+        fix "Correct a wrong control-plane clock. Otherwise restart one manager: it copies the CA from Secret longhorn-webhook-ca. If the \
+             dates stay wrong, delete Secrets longhorn-webhook-ca and longhorn-webhook-tls, and restart all managers." [
             read "date -u; kubectl get <webhook> -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | openssl x509 -noout -subject -dates",
             change DELETE_MANAGER,
             read "kubectl -n <namespace> get secret longhorn-webhook-ca -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -subject -dates",
@@ -134,9 +133,8 @@ causes! {
         ] proven "the CA is not valid now, so every call fails anyway; managers create both Secrets during startup, and I/O does not pass through them";
     CERTIFICATE_REFUSED = critical "certificate_refused"
         "the two webhook configurations trust different CAs, or the API server rejects the webhook's certificate"
-        fix "Restart one manager: during startup, it copies the CA from Secret longhorn-webhook-ca into both configurations. If they \
-             differ again, find out what changes one (GitOps, a CA injector). If the certificate stays rejected, delete Secret \
-             longhorn-webhook-tls and restart all managers." [
+        fix "Restart one manager: it copies the CA into both webhook configurations. If they differ again, find what overwrites \
+             them. If calls still fail, delete Secret longhorn-webhook-tls and restart all managers." [
             read "kubectl get validatingwebhookconfigurations longhorn-webhook-validator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 \
                 -d | openssl x509 -noout -fingerprint -dates",
             read "kubectl get mutatingwebhookconfigurations longhorn-webhook-mutator -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d \
@@ -171,8 +169,13 @@ causes! {
             read MANAGERS,
         ]
         way POLICY "a NetworkPolicy blocks the API server"
-            fix "Delete NetworkPolicy <value> at its source (<reason>), or admit the nodes to ports 9502 and 2049 (RWX volumes). Do not restart managers or \
-                 share managers, or delete webhook configurations."
+            fix "Delete NetworkPolicy <value> at its source (<reason>), or admit the nodes to ports 9502 and 2049 (RWX). Do not restart managers or share \
+                 managers, or delete webhook configurations."
+            [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw \
+                /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
+        way RESTRICTED "NetworkPolicies may drop the calls"
+            fix "Let NetworkPolicy <value> admit port 9502 from anywhere, as Longhorn's own does: Cilium matches no node by ipBlock. If calls still fail, \
+                 check NO_PROXY, CNI and firewall."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read "kubectl get --raw \
                 /api/v1/namespaces/<namespace>/services/https:longhorn-admission-webhook:9502/proxy/v1/healthz"]
         way MESH "the managers are in a service mesh"

@@ -200,7 +200,7 @@ impl<'a> Outage<'a> {
             verdict(cause, message)
         };
         if undeployed && verdict.way.is_none() {
-            let reason = "This recreates the Deployment that the managers are waiting for.";
+            let reason = "This recreates the Deployment that managers need.";
             let look = format!("kubectl -n {} get deployments", cluster.namespace);
             verdict.remedy = installation::to_release(cluster, manager_release(cluster), false, reason);
             verdict.remedy.commands.insert(0, Command { run: look, changes: false });

@@ -65,7 +65,7 @@ pub enum Harms {
 pub enum Trigger {
     /// It does; the text says where.
     Met(String),
-    /// It can come at any time or does not show in the API; the text says what it is.
+    /// It can come at any time or does not show in the API; the text says what it is, as a reason for what keeps the bug away.
     Possible(&'static str),
     /// What the bug needs is not there.
     Absent,
@@ -122,17 +122,32 @@ impl KnownIssue {
         later().filter(same_line).min().or_else(|| later().min()).or_else(newest)
     }
 
+    /// The fixed release of the same line that this Kubernetes is too old for, and what it needs.
+    fn out_of_reach(&self, cluster: &Cluster, release: Release) -> Option<String> {
+        let line = releases::Line::of(release)?;
+        let is_later =
+            |fixed: &&Release| fixed.minor == line.minor && release < **fixed && fixed.patch <= line.last;
+        let fixed = *self.fixed.iter().filter(is_later).min()?;
+        let needed = line.kubernetes_for(fixed.patch);
+        (!releases::can_be_reached(cluster, fixed)).then(|| format!("; {fixed} needs Kubernetes 1.{needed}"))
+    }
+
     /// Where it is described.
     pub fn link(&self) -> String {
         format!("https://github.com/longhorn/longhorn/issues/{}", self.number)
     }
 
-    /// What to do on this release, as sentences; the first is the fix.
-    pub fn advice(&self, cluster: &Cluster, release: Release) -> String {
+    /// What to do on this release, as sentences; the first is the fix. Why until then, where the cluster does not show it.
+    pub fn advice(&self, cluster: &Cluster, release: Release, why: &str) -> String {
         let link = self.link();
+        let until_then = match why {
+            "" => self.until_then.to_owned(),
+            why => format!("{}: {why}.", self.until_then.trim_end_matches('.')),
+        };
         if !self.affects(release) {
-            return format!("{} See {link}.", capitalised(self.until_then));
+            return format!("{} See {link}.", capitalised(&until_then));
         }
+        let link = link + &self.out_of_reach(cluster, release).unwrap_or_default();
         let way_out = match self.way_out(cluster, release) {
             Some(fixed) if releases::is_refused(release, fixed) => {
                 let next = releases::next_step(cluster, release);
@@ -143,14 +158,14 @@ impl KnownIssue {
             None => "Upgrade once a release with the fix exists".to_owned(),
         };
         match self.is_first {
-            true => format!("{} {way_out} ({link}).", self.until_then),
-            false => format!("{way_out} ({link}). Until then, {}", self.until_then),
+            true => format!("{until_then} {way_out} ({link})."),
+            false => format!("{way_out} ({link}). Until then, {until_then}"),
         }
     }
 
     /// The same with its commands.
     pub fn remedy(&self, cluster: &Cluster, release: Release) -> Remedy {
-        self.steps.iter().fold(Remedy::new(self.advice(cluster, release)), |remedy, step| {
+        self.steps.iter().fold(Remedy::new(self.advice(cluster, release, "")), |remedy, step| {
             let run = step.run.replace("<namespace>", &cluster.namespace);
             if step.changes { remedy.change(run) } else { remedy.read(run) }
         })

@@ -51,7 +51,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["(*BackingImageDataSourceController)"],
         trigger: |cluster| match cluster.objects.backing_image_data_sources.is_empty() {
             true => Trigger::Absent,
-            false => Trigger::Possible("exporting a large volume can trigger the bug"),
+            false => Trigger::Possible("that can crash managers"),
         },
     }),
     issue!(6264, "v1.5.1", until "pause recurring backups.", [read "kubectl -n <namespace> get recurringjobs.longhorn.io"], {
@@ -61,7 +61,18 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 5, 0), r(1, 5, 1))],
         fixed: &[r(1, 5, 1)],
         frames: &["BackupController"],
-        trigger: |_| Trigger::Possible("a claim's annotation can trigger the bug, but this exporter does not read annotations"),
+        trigger: |_| Trigger::Possible("an annotation on a claim can trigger the bug, but this exporter does not read annotations"),
+    }),
+    issue!(6642, "v1.4.4 or v1.5.2", first "Remove the volume's Engine that is not on the node where its pod runs.", [
+        read "kubectl -n <namespace> get engines.longhorn.io -o custom-columns=VOLUME:.spec.volumeName,NAME:.metadata.name,ACTIVE:.spec.active,NODE:.spec.nodeID",
+    ], {
+        effect: "a volume is stuck with two active engines",
+        harms: Harms::Other,
+        // v1.5.1 controller/volume_controller.go (BUG: found the second active engine); Longhorn's article on it names 1.4.3 and 1.5.1
+        ranges: &[(r(1, 3, 0), r(1, 4, 4)), (r(1, 5, 0), r(1, 5, 2))],
+        fixed: &[r(1, 4, 4), r(1, 5, 2)],
+        frames: &[],
+        trigger: second_engine,
     }),
     issue!(6998, "v1.5.2", until "do not delete files in the backup target by hand.", [
         read "kubectl -n <namespace> get backups.longhorn.io",
@@ -72,7 +83,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 3, 2), r(1, 5, 2))],
         fixed: &[r(1, 5, 2)],
         frames: &["BackupVolumeController"],
-        trigger: |_| Trigger::Possible("the backup target's content, which triggers the bug, is not in the API"),
+        trigger: |_| Trigger::Possible("a backup missing there triggers the bug"),
     }),
     issue!(7919, "v1.6.1", until "attach and detach few volumes at a time. Restart a stalled instance manager once it is empty.", [], {
         effect: "a deadlocked instance manager stops attach and detach",
@@ -81,7 +92,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 6, 0), r(1, 6, 1))],
         fixed: &[r(1, 6, 1)],
         frames: &[],
-        trigger: |_| Trigger::Possible("any attach or detach can trigger the bug"),
+        trigger: |_| Trigger::Possible(""),
     }),
     issue!(8098, "v1.7.0", until "stop scraping port 9500 of longhorn-manager if managers panic.", [], {
         effect: "managers can panic while collecting volume metrics",
@@ -90,7 +101,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 4, 0), r(1, 7, 0))],
         fixed: &[r(1, 7, 0)],
         frames: &["(*VolumeCollector)"],
-        trigger: |_| Trigger::Possible("any scrape of the manager's own metrics can trigger the bug"),
+        trigger: |_| Trigger::Possible("any scrape can trigger the bug"),
     }),
     issue!(9073, "v1.6.3", until "set default-data-path to a device or directory that every node has.", [
         read "kubectl -n <namespace> get settings.longhorn.io default-data-path",
@@ -103,8 +114,8 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["creating default block-type disk"],
         trigger: block_device_by_default,
     }),
-    issue!(9464, "v1.6.3 or v1.7.2", first "Restore the missing labels first: fixed releases delete an instance manager without them, with all its \
-                                            engines and replicas.", [
+    issue!(9464, "v1.6.3 or v1.7.2", first "Restore the instance managers' missing labels first: fixed releases delete an instance manager \
+                                            without them, with all its engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
         effect: "nodes whose instance manager lacks labels are outdated",
@@ -134,7 +145,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["syncBackingImageEvictionRequested"],
         trigger: backing_image_eviction,
     }),
-    issue!(10502, "v1.8.1", until "set replica-auto-balance to disabled, and repair or remove the disk that reports no size.", [
+    issue!(10502, "v1.8.1", until "set replica-auto-balance to disabled, and repair or remove disks that report no size.", [
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep storageMaximum",
         change "kubectl -n <namespace> patch settings.longhorn.io replica-auto-balance --type merge -p '{\"value\":\"disabled\"}'",
     ], {
@@ -176,7 +187,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 4, 0), r(1, 9, 1))],
         fixed: &[r(1, 9, 1)],
         frames: &["SupportBundleController"],
-        trigger: |_| Trigger::Possible("a support bundle can trigger the bug, but this exporter does not read support bundles"),
+        trigger: |_| Trigger::Possible("each can trigger the bug, and this exporter does not read them"),
     }),
     issue!(11420, "v1.9.2", until "avoid rebuilds of v2 volumes.", [read "kubectl -n <namespace> get volumes.longhorn.io -o wide"], {
         effect: "rebuilding a v2 replica can crash the manager",
@@ -185,7 +196,7 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[r(1, 9, 2)],
         frames: &["waitForV2EngineRebuild"],
         trigger: |cluster| match v2_volume(cluster) {
-            true => Trigger::Possible("v2 volumes exist, and any rebuild of one can trigger the bug"),
+            true => Trigger::Possible("any such rebuild can trigger the bug"),
             false => Trigger::Absent,
         },
     }),
@@ -242,7 +253,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &["(*ReplicaController).CreateInstance", "(*ReplicaController).getDiskNameFromUUID"],
         trigger: |_| Trigger::Possible("any replica start can trigger the bug"),
     }),
-    issue!(12311, "v1.10.1-hotfix-2 or v1.10.2", until "do not start live migrations. Shut virtual machines down instead.", [
+    issue!(12311, "v1.10.1-hotfix-2 or v1.10.2", until "shut virtual machines down instead of migrating them live.", [
         read "kubectl -n <namespace> get replicas.longhorn.io -o custom-columns=NAME:.metadata.name,VOLUME:.spec.volumeName,FAILED:.spec.lastFailedAt",
     ], {
         effect: "volumes whose replica failed once cannot migrate",
@@ -278,7 +289,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: no_ready_manager,
     }),
-    issue!(12656, "v1.11.1", until "do not replace all nodes: pods that use such volumes cannot start on nodes that join later.", [
+    issue!(12656, "v1.11.1", until "do not replace all nodes.", [
         read "kubectl get persistentvolumes -o custom-columns=NAME:.metadata.name,AFFINITY:.spec.nodeAffinity",
     ], {
         effect: "PersistentVolumes created by it allow no node that joins later",
@@ -289,7 +300,7 @@ pub const ALL: &[KnownIssue] = &[
         frames: &[],
         trigger: |cluster| match cluster.objects.volumes.is_empty() {
             true => Trigger::Absent,
-            false => Trigger::Possible("the bug ties PersistentVolumes to the nodes of their day, but this exporter does not read PersistentVolumes"),
+            false => Trigger::Possible("PersistentVolumes (not read by this exporter) can keep pods off nodes that join later"),
         },
     }),
     issue!(13087, "v1.11.3", until "set concurrent-replica-rebuild-per-node-limit to 1, and do not evict whole nodes.", [
@@ -302,7 +313,7 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 9, 0), r(1, 10, 4)), (r(1, 11, 0), r(1, 11, 3))],
         fixed: &[r(1, 10, 4), r(1, 11, 3)],
         frames: &[],
-        trigger: |_| Trigger::Possible("many parallel rebuilds can trigger the bug, such as after the loss of a node"),
+        trigger: |_| Trigger::Possible("parallel rebuilds can trigger the bug"),
     }),
     issue!(13245, "v1.11.3", until "delete backups one at a time.", [read "kubectl -n <namespace> get backups.longhorn.io"], {
         effect: "the manager can panic while a backup is deleted",
@@ -310,9 +321,9 @@ pub const ALL: &[KnownIssue] = &[
         ranges: &[(r(1, 8, 0), r(1, 11, 3))],
         fixed: &[r(1, 11, 3)],
         frames: &["setInprogressDeletionMap"],
-        trigger: |_| Trigger::Possible("any deletion of a backup can trigger the bug"),
+        trigger: |_| Trigger::Possible("any backup deletion can trigger the bug"),
     }),
-    issue!(13482, "v1.12.1", until "check the workloads' logs for EROFS errors, and restart workloads that report one.", [
+    issue!(13482, "v1.12.1", until "restart any workload whose log shows EROFS errors.", [
         read "kubectl get nodes -o wide",
     ], {
         effect: "Longhorn does not detect read-only file systems on kernel 6.12 and later",

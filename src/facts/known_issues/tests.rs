@@ -124,7 +124,7 @@ fn no_manager_is_ready_only_where_there_was_one() {
 fn the_advice_names_the_issue_and_the_next_step() {
     let issue = ALL.iter().find(|issue| issue.number == 13087).unwrap();
     let old = cluster(&kube_node("n", "status: {nodeInfo: {kubeletVersion: v1.33.4}}"));
-    let advice = issue.advice(&old, Release::new(1, 9, 2));
+    let advice = issue.advice(&old, Release::new(1, 9, 2), "many parallel rebuilds can trigger it");
     assert!(
         advice.starts_with(
             "Upgrade to v1.12.1, one minor release at a time, v1.10.2 first (https://github.com/longhorn/longhorn/issues/13087). Until then, "

@@ -3,7 +3,7 @@
 use super::Trigger;
 use crate::cluster::Cluster;
 use crate::instance_managers::missing_labels;
-use crate::longhorn::{DataEngine, KubeNode, Pod, Replica, Resource, Volume};
+use crate::longhorn::{DataEngine, Engine, KubeNode, Pod, Replica, Resource, Volume};
 use crate::patience::{FIRST_START, NO_ENDPOINT};
 use crate::{nodes, pods, stale_copies, volumes};
 
@@ -13,7 +13,7 @@ pub(super) fn backing_image_eviction(cluster: &Cluster) -> Trigger {
         None if cluster.objects.backing_images.is_empty() && cluster.can_read(Resource::BackingImages) => {
             Trigger::Absent
         }
-        None => Trigger::Possible("evicting a node or disk with backing images can trigger the bug"),
+        None => Trigger::Possible("eviction can crash managers"),
     }
 }
 
@@ -33,11 +33,32 @@ pub(super) fn recurring_job(cluster: &Cluster) -> Trigger {
 
 pub(super) fn block_device_by_default(cluster: &Cluster) -> Trigger {
     match cluster.setting("default-data-path").is_some_and(|path| path.value.starts_with("/dev/")) {
-        true => Trigger::Possible(
-            "default-data-path is a block device, and the API does not show which nodes have that device",
-        ),
+        true => Trigger::Possible("some nodes may lack its block device"),
         false => Trigger::Absent,
     }
+}
+
+/// Two engines of a volume that both count as its own, after which its managers do nothing with it any more.
+pub(super) fn second_engine(cluster: &Cluster) -> Trigger {
+    let settled = |engine: &&Engine| {
+        engine.spec.active && engine.metadata.created().is_none_or(|made| cluster.age(made) >= FIRST_START)
+    };
+    let mut attached =
+        cluster.objects.volumes.iter().filter(|volume| !volume.status.current_node_id.is_empty());
+    let doubled = attached.find_map(|volume| {
+        let active: Vec<&Engine> = cluster.engines_of(&volume.metadata.name).filter(settled).collect();
+        (active.len() > 1).then_some((volume, active))
+    });
+    let Some((volume, active)) = doubled else { return Trigger::Absent };
+    let engines: Vec<String> =
+        active.iter().map(|engine| format!("{} on {}", engine.metadata.name, engine.spec.node_id)).collect();
+    let called = cluster.volume_ref(&volume.metadata.name);
+    let node = &volume.status.current_node_id;
+    Trigger::Met(format!(
+        "{} is attached to {node} and has active engines {}",
+        called.called(),
+        engines.join(", ")
+    ))
 }
 
 /// Only a default instance manager is looked for and made when it is not found.
@@ -61,12 +82,10 @@ pub(super) fn rpm_host(cluster: &Cluster) -> Trigger {
     let readable = cluster.can_read(Resource::KubeNodes) && !cluster.objects.kube_nodes.is_empty();
     let mut nodes = cluster.objects.kube_nodes.iter();
     match nodes.find(|node| rpm(&node.status.node_info.os_image)) {
-        Some(node) => Trigger::Met(format!(
-            "node {} has an RPM database ({})",
-            node.metadata.name, node.status.node_info.os_image
-        )),
+        // what it costs shows in no object
+        Some(_) => Trigger::Possible("the nodes have an RPM database"),
         None if readable => Trigger::Absent,
-        None => Trigger::Possible("nodes with an RPM database trigger the bug, but nodes could not be read"),
+        None => Trigger::Possible("nodes with an RPM database trigger the bug"),
     }
 }
 
@@ -110,7 +129,7 @@ pub(super) fn disk_without_size(cluster: &Cluster) -> Trigger {
     let sizes = disks.any(|status| status.storage_maximum.0 > 0);
     match found.filter(|_| balances && sizes) {
         Some(text) => Trigger::Met(text),
-        None if balances => Trigger::Possible("any disk that reports no size triggers the bug"),
+        None if balances => Trigger::Possible("they trigger the bug"),
         None => Trigger::Absent,
     }
 }
@@ -160,9 +179,7 @@ pub(super) fn new_kernel(cluster: &Cluster) -> Trigger {
         version(&node.status.node_info.kernel_version).is_some_and(|found| found >= (6, 12))
     };
     match cluster.objects.kube_nodes.iter().any(|node| new(&node)) {
-        true => {
-            Trigger::Possible("nodes have kernel 6.12 or later, and a file system error triggers the bug")
-        }
+        true => Trigger::Possible("Longhorn misses them on kernel 6.12 or later"),
         false => Trigger::Absent,
     }
 }
@@ -174,7 +191,7 @@ pub(super) fn no_ready_manager(cluster: &Cluster) -> Trigger {
     let none_ready = cluster.manager_pods().all(|pod| !pod.is_ready());
     match installed && none_ready && cluster.manager_pods().any(old) {
         true => Trigger::Met("no manager is Ready".to_owned()),
-        false => Trigger::Possible("the bug occurs once no manager is Ready"),
+        false => Trigger::Possible("the bug occurs once none is Ready"),
     }
 }
 

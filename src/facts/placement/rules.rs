@@ -242,15 +242,16 @@ pub(super) fn disk_obstacle(
         let text = rules.say(|| format!("its type {} does not fit the volume's data engine", disk.disk_type));
         return Some((Obstacle::Disk, text));
     }
-    let file_system = now.filesystem_type.as_str();
-    if rules.knows_file_systems && !v2 && file_system.starts_with("ext") && volume.spec.size.0 >= MAX_EXT4 {
-        return say(Obstacle::Disk, TOO_LARGE_FOR_EXT4);
-    }
     if !rules.soft.disks && taken.disks.contains(now.disk_uuid.as_str()) {
         return say(Obstacle::AntiAffinity, "it already has a replica of the volume");
     }
     if let Some(lacks) = space(disk, now, volume, rules, taken) {
         return Some(lacks);
+    }
+    // another file system does not help where the disk is too small, too
+    let file_system = now.filesystem_type.as_str();
+    if rules.knows_file_systems && !v2 && file_system.starts_with("ext") && volume.spec.size.0 >= MAX_EXT4 {
+        return say(Obstacle::Disk, TOO_LARGE_FOR_EXT4);
     }
     // space tells pressure with its figures; what else makes a disk unschedulable is its readiness
     if status(&now.conditions, "Schedulable") != ConditionStatus::True {

@@ -14,7 +14,11 @@ const KNOWN: &[(&[&str], &str)] = &[
     (&["serviceaccount…\" not found"], "Create ServiceAccount <before> again."),
     (&["no priorityclass with name "], "Create PriorityClass <after> again, with its old value."),
     (
-        &["admission webhook… denied the request", "validatingadmissionpolicy…with binding…' denied request"],
+        &["admission webhook… denied the request"],
+        "Exempt Longhorn's namespace from admission webhook <before> (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
+    ),
+    (
+        &["validatingadmissionpolicy…with binding…' denied request"],
         "Exempt Longhorn's namespace from admission policy <before> (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
     ),
     (&["failed calling webhook "], "Restore webhook <after>: the API server cannot call it."),
@@ -33,7 +37,7 @@ const KNOWN: &[(&[&str], &str)] = &[
     ),
     (
         &["certificate has expired"],
-        "Renew the certificate of <server>. If others accept it, correct the client's clock.",
+        "Renew the certificate of <server>, or correct the client's clock if others accept it.",
     ),
     (
         &["requesttimetooskewed", "request time and the current time"],
@@ -64,9 +68,12 @@ const KNOWN: &[(&[&str], &str)] = &[
     ),
     (
         &["accessdenied", "access denied", "403 forbidden"],
-        "Allow this access at <server>: it rejects the request.",
+        "Allow the rejected request at <server>: check its permissions.",
     ),
-    (&["nosuchbucket", "bucket does not exist"], "Create the bucket, or correct the URL."),
+    (
+        &["nosuchbucket", "bucket does not exist"],
+        "Create the missing bucket, or correct the bucket name in the URL.",
+    ),
     (
         &["nosuchkey", "specified key does not exist"],
         "Find out what removed the object from the store, such as a lifecycle rule.",
@@ -104,7 +111,7 @@ const KNOWN: &[(&[&str], &str)] = &[
         "Check the node's kernel log and disk: the file system has become read-only.",
     ),
     (&["input/output error"], "Check the node's kernel log and disk: it fails to read or write."),
-    (&["stale file handle", "stale nfs file handle"], "Remount the share: what it exports has changed."),
+    (&["stale file handle", "stale nfs file handle"], "Remount the share: its export has changed."),
     (
         &["unknown filesystem type", "wrong fs type"],
         "Install the file system's tools and kernel module on the node.",
@@ -151,7 +158,9 @@ pub(super) fn fix(error: &str) -> Option<Cow<'static, str>> {
 fn server(error: &str) -> &str {
     let last = ASKED.iter().filter_map(|mark| Some(error.rfind(mark)? + mark.len())).max();
     let named = last.and_then(|at| error.get(at..)?.split(['/', '"', '?', ' ', '\\']).next());
-    named.map(|name| name.trim_end_matches(':')).filter(|name| !name.is_empty()).unwrap_or("the server")
+    let at_store = ["AWS Error", "backup: access denied"].iter().any(|says| error.contains(says));
+    let unnamed = if at_store { "the backup store" } else { "the remote server" };
+    named.map(|name| name.trim_end_matches(':')).filter(|name| !name.is_empty()).unwrap_or(unnamed)
 }
 
 #[cfg(test)]
@@ -175,7 +184,7 @@ mod tests {
             ),
             (
                 "x509: certificate has expired or is not yet valid",
-                "Renew the certificate of the server. If others accept it, correct the client's clock.",
+                "Renew the certificate of the remote server, or correct the client's clock if others accept it.",
             ),
             (
                 r#"secrets "longhorn-crypto" not found"#,
@@ -183,7 +192,7 @@ mod tests {
             ),
             (
                 "admission webhook \"validation.gatekeeper.sh\" denied the request: [repos] not allowed",
-                "Exempt Longhorn's namespace from admission policy validation.gatekeeper.sh (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
+                "Exempt Longhorn's namespace from admission webhook validation.gatekeeper.sh (Kyverno PolicyException, Gatekeeper excludedNamespaces).",
             ),
             (
                 "fork/exec /usr/local/bin/longhorn: resource temporarily unavailable",

@@ -290,6 +290,13 @@ impl NetworkPolicy {
         self.admits(|_| false)
     }
 
+    /// True where it lets in some by their addresses, and no one else from anywhere.
+    pub fn admits_by_address(&self) -> bool {
+        let rules = &self.spec.ingress;
+        let by_address = rules.iter().any(|rule| rule.from.iter().any(|peer| peer.ip_block.is_some()));
+        by_address && rules.iter().all(|rule| !rule.from.is_empty())
+    }
+
     /// True where it is about what pods with these labels reach.
     pub fn confines(&self, labels: &StringMap) -> bool {
         let types = &self.spec.policy_types;

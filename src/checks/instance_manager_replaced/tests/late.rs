@@ -196,6 +196,9 @@ fn a_loss_that_was_made_good_is_not_raised_by_what_breaks_later() {
     early.history.pod_gone(Arc::new(pod(&lost)), "uid-2", time(GONE));
     assert_eq!(found(&CHECK, &early), ["info node_lost InstanceManager im-1"]);
     early = next(later(early, 5), 5, &(after() + &hurt));
+    // and what a reboot hurt is made good within minutes, or not
+    assert_eq!(found(&CHECK, &early), ["info node_lost InstanceManager im-1"]);
+    early = next(later(early, 290), 5, &(after() + &hurt));
     assert_eq!(found(&CHECK, &early), ["warning node_lost InstanceManager im-1"]);
 }
 

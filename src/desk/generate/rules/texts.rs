@@ -7,18 +7,17 @@ use crate::generate::Settings;
 use crate::generate::catalogue::INCIDENTS;
 use crate::generate::shape::Shape;
 
-/// `prod-eu1 worker-5: A Longhorn manager is crash-looping.`
+/// `prod-eu1: worker-5: A Longhorn manager is crash-looping.`
 pub fn summary(area: &Check, alert: &Alert, settings: &Settings) -> String {
     let place = place(&labels(area, alert));
-    let behind = if place.is_empty() { ": " } else { " " };
-    format!("{}{place}{}", cluster(settings, behind), alert.summary)
+    format!("{}{place}{}", cluster(settings), alert.summary)
 }
 
-/// The name of the cluster and what stands behind it. One that is an external label stands beside the alert anyway.
-fn cluster(settings: &Settings, behind: &str) -> String {
+/// The name of the cluster. One that is an external label stands beside the alert anyway.
+fn cluster(settings: &Settings) -> String {
     match settings.cluster_label.as_str() {
         "" => String::new(),
-        label => format!("{{{{ with $labels.{label} }}}}{{{{ . }}}}{behind}{{{{ end }}}}"),
+        label => format!("{{{{ with $labels.{label} }}}}{{{{ . }}}}: {{{{ end }}}}"),
     }
 }
 
