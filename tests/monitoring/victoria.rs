@@ -89,7 +89,7 @@ fn victoria_metrics_raises_the_same_alerts_with_the_same_texts() {
 
 /// vmalert gives templates the external labels, Prometheus does not, so only there the cluster stands in front of a summary.
 fn without_cluster(texts: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let plain = |text: &String| text.strip_prefix("demo ").unwrap_or(text).to_owned();
+    let plain = |text: &String| text.strip_prefix("demo: ").unwrap_or(text).to_owned();
     texts.iter().map(|(name, text)| (name.clone(), plain(text))).collect()
 }
 
