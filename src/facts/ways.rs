@@ -57,7 +57,7 @@ ways! { UNRESOLVED:
 
 /// For pods that a policy cuts off from the API server.
 pub const LET_OUT: &str = "Delete NetworkPolicy <value> at its source (<reason>), or allow egress to the API server and DNS. Until then, do not restart \
-    Longhorn's pods or nodes: shown states may be stale.";
+    Longhorn's pods or nodes: Longhorn's status may be outdated.";
 
 // Why pods of Longhorn get no answer of the API server.
 ways! { CUT:

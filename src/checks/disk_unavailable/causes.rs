@@ -152,8 +152,8 @@ causes! {
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
         way NO_OTHER_NODE "every other node already has a replica of its volumes"
-            fix "Bring <node> back (check power, network, kubelet). Every other node has a replica of volume <volume>. If <node> is lost, add a node or lower \
-                 numberOfReplicas before you delete it."
+            fix "Bring <node> back (check power, network, kubelet): no other node can take its replica of volume <volume>. Before you delete a lost <node>, add a node \
+                 or lower numberOfReplicas."
         way NODE_RENAMED "its machine now has another node name"
             fix "Restore the machine's old node name (hostname or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not power \
                  off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]

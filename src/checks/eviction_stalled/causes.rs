@@ -8,8 +8,8 @@ const ON_NODE: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longho
 causes! {
     NO_PROGRESS = warning "no_progress"
         "an evicted disk's replicas and copies have not decreased for half an hour, and none is being rebuilt"
-        fix "Check for detached or unhealthy volumes, setting concurrent-replica-rebuild-per-node-limit at 0 (default \
-             5), and a failing longhorn-manager on node <node>. If the eviction was not intended, cancel it." [
+        fix "Check for detached or unhealthy volumes, a failing longhorn-manager on <node>, and setting \
+             concurrent-replica-rebuild-per-node-limit (0 stops rebuilds). If the eviction was not intended, cancel it." [
             read "kubectl -n <namespace> get replicas.longhorn.io -l longhorndiskuuid=<value> -o wide",
             read "kubectl -n <namespace> get volumes.longhorn.io",
             read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml",
@@ -59,7 +59,7 @@ causes! {
                  node-drain-policy that evicts replicas."
         way ONE_COPY "volumes have only one replica"
             fix "Set numberOfReplicas of volume <volume> to 2 and wait until the volume is healthy, or request eviction of node <node>. Do \
-                 not delete the budget: it protects the only copy." [
+                 not delete the PodDisruptionBudget: it protects the only copy." [
                 change "kubectl -n <namespace> patch volumes.longhorn.io <volume> --type merge -p '{\"spec\":{\"numberOfReplicas\":2}}'",
                 read ON_NODE,
                 read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>",

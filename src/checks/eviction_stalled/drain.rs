@@ -113,6 +113,9 @@ impl<'a> DrainView<'a> {
         let cordoned = cordoned_since(self.cluster, node_name);
         let age = observe(self.cluster, out, "pdb", name, Begun::NotBefore(cordoned));
         let idle = matches!(blocker, Blocker::Nothing);
+        if idle && wanted.is_none() && cordoned.is_some_and(|since| self.cluster.age(since) < NEXT_LOOK) {
+            return;
+        }
         let idle = idle.then(|| observe(self.cluster, out, "pdb_without_reason", name, Begun::At(None)));
         let left = cordoned
             .is_some_and(|since| self.cluster.age(since) >= DRAIN && self.cluster.age(since) < KEPT)

@@ -65,8 +65,8 @@ causes! {
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
-        fix "Upgrade the engines of volumes with a replica in this instance manager, or detach and reattach them. Their replicas then move to the \
-            default instance manager. Running I/O is safe."
+        fix "Upgrade the engines of volumes with a replica in this instance manager, or detach and reattach these volumes. Their replicas then move to \
+            the default instance manager. This is not urgent."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
         way NO_LIVE_UPGRADE "it serves the v2 data engine"

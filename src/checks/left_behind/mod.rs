@@ -68,7 +68,7 @@ causes! {
         ]
         way PV_MISSING "its PersistentVolume is missing"
             fix "Create PersistentVolume <value> again (volumeHandle <volume>, reclaim policy Retain) once no pod on <node> uses it: csi-attacher then \
-                 detaches it. Do not delete the Longhorn volume.";
+                 detaches the volume. Do not delete the Longhorn volume.";
     BACKUP_DELETION_STUCK = warning "backup_deletion_stuck" "backups were deleted over a day ago, but their store still has them"
         fix "Read the Backup's message and the managers' logs: usually the store's credentials lack permission to remove objects. Longhorn \
              retries. Do not remove finalizers: the data would stay."

@@ -57,7 +57,7 @@ causes! {
             read "kubectl -n <namespace> get engines.longhorn.io -l longhornvolume=<volume> -o jsonpath='{.items[*].status.purgeStatus}'",
         ]
         way CUT_OFF "the engine could not reach the replica"
-            fix "Wait until the engine reaches the replica again: the next purge then retries. The disks have enough space.";
+            fix "Restore the network between the engine and its replica: the next purge then retries. Disk space is not the cause.";
     PURGE_STALLED = warning "purge_stalled"
         "a purge of removed snapshots has been stalled for an hour, and blocks all replica rebuilds"
         fix "Check the replicas' disks for errors: a purge reads and writes there. If they work, detach and attach the volume at the next \

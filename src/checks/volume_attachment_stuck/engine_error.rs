@@ -12,8 +12,8 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects an old record"
-        fix "Move the broken iSCSI record (its path is in the error) out of its directory on <node>. It can stop every engine there. \
-             It holds no data, and sessions continue."
+        fix "Move the broken iSCSI record (its path is in the error) out of its directory on <node>: it can keep every engine there from \
+             starting. It holds no data, and running sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
         fix "Install open-iscsi on <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches automatically."

@@ -133,8 +133,8 @@ causes! {
                  mesh and NetworkPolicies (those of 1.12.1 omit the CSI sidecars)."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
         way ISOLATED "a NetworkPolicy isolates longhorn-manager"
-            fix "Change NetworkPolicy <value> at its source (<reason>) to admit traffic to the managers: it blocks all. Until \
-                 then, do not restart Longhorn's pods: shown states may be stale."
+            fix "Change NetworkPolicy <value> at its source (<reason>): it blocks all traffic to the managers. Until then, do \
+                 not restart Longhorn's pods: Longhorn's status may be outdated."
             [read "kubectl -n <namespace> get networkpolicies -o yaml", read ATTACHMENT, read "kubectl -n <namespace> get pods"]
         way PV_DELETED "its PersistentVolume is being deleted"
             fix "Back up volume <volume>, and set its PersistentVolume's reclaim policy to Retain. With policy Delete, the data is \

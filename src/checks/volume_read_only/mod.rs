@@ -17,7 +17,7 @@ use crate::facts::age::{Begun, Unknown, observe};
 use crate::facts::patience::NEXT_LOOK;
 use crate::facts::{text, volumes};
 use crate::longhorn::Resource::*;
-use crate::longhorn::{Engine, Volume, VolumeState, condition};
+use crate::longhorn::{Engine, Event, Owner, Volume, VolumeState, condition};
 
 causes! {
     FILE_SYSTEM_READ_ONLY = critical "file_system_read_only"
@@ -29,6 +29,12 @@ causes! {
             read "kubectl describe node <node>",
             change "kubectl -n <claim_namespace> delete pod <pod>",
         ] proven "the pod cannot write anyway, and a controller recreates it"
+        way SALVAGED "all its replicas had failed at once"
+            fix "Restart the pods of <claim>: the kubelet checks and remounts the file system. Then find out why all its replicas failed at once \
+                 (instance manager, disk or node)." [
+                read "kubectl -n <namespace> get events --sort-by=.lastTimestamp | grep -e <volume> -e instance-manager",
+                change "kubectl -n <claim_namespace> delete pod <pod>",
+            ] proven "the pod cannot write anyway, and a controller recreates it"
         way BARE_POD "its pod has no controller, so Longhorn does not restart it"
             fix "Save pod <pod>'s manifest, then delete and recreate the pod: only a new pod mounts the file system writable. Then look for I/O errors in \
                  <node>'s kernel log." [
@@ -100,6 +106,8 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
     let users = vec![cluster.volume_ref(name)];
     let whose = text::claims_of(&users);
     let status = &volume.status.kubernetes_status;
+    let events = cluster.objects.events.of(Owner::Object, name);
+    let salvaged = events.filter(|event| event.reason == "AutoSalvaged").filter_map(Event::last_seen).max();
     let finding = Finding::about(
         &FILE_SYSTEM_READ_ONLY,
         volumes::object(cluster, volume),
@@ -119,7 +127,11 @@ fn finding(cluster: &Cluster, volume: &Volume, engine: &Engine) -> Finding {
         status.workloads_status.iter().partition(|pod| !pod.workload_name.is_empty());
     let (pods, way) = match controlled.is_empty() && !bare.is_empty() {
         true => (bare, Some(&BARE_POD)),
-        false => (controlled, None),
+        false => (controlled, salvaged.map(|_| &SALVAGED)),
     };
+    let finding = finding
+        .facts(salvaged.map(|at| {
+            EvidenceSource::Event.says(format!("Longhorn salvaged the volume's replicas at {at}"))
+        }));
     pods.into_iter().fold(finding.way(way), |finding, pod| finding.with(Name::Pod, pod.pod_name.as_str()))
 }

@@ -59,6 +59,11 @@ const KNOWN: &[(&[&str], &str)] = &[
         "Wait, or make fewer requests: <server> limits them.",
     ),
     (&["access denied by server"], "Allow the node in the NFS export of <server>."),
+    // Calico's CNI plugin, whose credentials its own pod renews (projectcalico/calico cni-plugin/pkg/install)
+    (
+        &["clusterinformation: connection is unauthorized"],
+        "Restart the CNI's pod on the node: its credentials are rejected.",
+    ),
     (
         &[
             "signaturedoesnotmatch", "invalidaccesskeyid", "invalid credentials", "authenticationfailed",

@@ -34,7 +34,8 @@ fn tell<'a>(
     let never = volumes.iter().filter(|volume| !volume.status.last_backup_at.is_set()).count();
     let Some(reason) = out.volumes(audit.cluster, &volumes, holds) else { return };
     for (place, names) in places.iter().take(MAX_PLACES) {
-        reason.fact(format!("if {place} fails, this is lost: {}", listed(names)));
+        let what = if names.len() == 1 { "volume" } else { "volumes" };
+        reason.fact(format!("{what} {} would be lost if {place} failed", listed(names)));
     }
     if let Some(more) = places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
         reason.fact(format!("and {}", counted(more, "more place")));
@@ -131,6 +132,7 @@ pub fn one_image(audit: &Audit<'_>, out: &mut Found) {
     let text = held(names.len(), "backing image", "has|have all copies on a single node");
     let reason = out.say(format!("{text}: {}", listed(&names)));
     for (node, names) in images.iter().take(MAX_PLACES) {
-        reason.fact(format!("if node {node} fails, this is lost: {}", listed(names)));
+        let what = if names.len() == 1 { "backing image" } else { "backing images" };
+        reason.fact(format!("{what} {} would be lost if node {node} failed", listed(names)));
     }
 }

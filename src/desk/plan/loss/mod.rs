@@ -71,7 +71,7 @@ conditions! {
         fix "Check that these volumes' pods have a controller and can run on another node. If the node stays down, force-delete its pods: \
              their volumes stay attached there until then."
         source "longhorn-manager v1.12.1 controller/volume_attachment_controller.go"
-        needs [Volumes, Replicas, LonghornNodes] Loss(rest::attached);
+        needs [Volumes, Replicas, LonghornNodes, Settings] Loss(rest::attached);
     NO_ROOM = NotYet "no_room_to_rebuild" "the other disks lack room to rebuild a lost node's replicas"
         fix "Add disks, or delete unneeded snapshots and volumes, before a node fails."
         read "kubectl -n <namespace> get nodes.longhorn.io -o yaml"

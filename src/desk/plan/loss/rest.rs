@@ -8,7 +8,7 @@ use super::Audit;
 use crate::check::counted;
 use crate::facts::text::duration;
 use crate::facts::volumes::is_healthy;
-use crate::longhorn::{ConditionStatus, Volume, status};
+use crate::longhorn::{ConditionStatus, DataEngine, Volume, status};
 
 pub fn not_backed_up(audit: &Audit<'_>, out: &mut Found) {
     let never = |volume: &&Volume| !volume.status.last_backup_at.is_set() && !volume.status.is_standby;
@@ -45,7 +45,10 @@ pub fn attached(audit: &Audit<'_>, out: &mut Found) {
     let there =
         |volume: &&Volume| audit.nodes.iter().any(|node| volume.status.current_node_id == node.as_str());
     let volumes: Vec<&Volume> = audit.cluster.objects.volumes.iter().filter(there).collect();
-    out.volumes(audit.cluster, &volumes, "is|are attached there");
+    // without setting node-down-pod-deletion-policy (longhorn-manager v1.12.1 controller/kubernetes_pod_controller.go)
+    let policy = audit.cluster.setting_value("node-down-pod-deletion-policy", DataEngine::V1);
+    let stays = if policy == "do-nothing" { " until you force-delete the pods" } else { "" };
+    out.volumes(audit.cluster, &volumes, &format!("is|are attached there{stays}"));
 }
 
 pub fn many_snapshots(audit: &Audit<'_>, out: &mut Found) {
