@@ -30,10 +30,7 @@ pub fn cut_off<'a>(cluster: &'a Cluster, app: &str) -> Option<Cut<'a>> {
     let confining: Vec<&NetworkPolicy> = confining.collect();
     let policy = *confining.iter().max_by_key(|policy| policy.metadata.created())?;
     let since = policy.metadata.created()?;
-    let control_plane = cluster.objects.kube_nodes.iter().filter(|node| {
-        let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-        roles.iter().any(|role| node.metadata.label(role).is_some())
-    });
+    let control_plane = cluster.objects.kube_nodes.iter().filter(|node| node.is_control_plane());
     let addresses: Vec<&str> = control_plane.flat_map(|node| node.internal_addresses()).collect();
     let open = confining.iter().any(|policy| policy.lets_out_to(&addresses));
     let lasting = since.checked_add(LASTS).ok().filter(|_| !open)?;

@@ -68,9 +68,10 @@ fn mutated() -> BTreeMap<String, String> {
         if text.matches(&is).count() != 1 {
             stale.push(format!("{file} has {} times: {is}", text.matches(&is).count()));
         }
+        let asked = if file.starts_with("src/model/") { "crate" } else { "::model" };
         *text = text.replacen(
             &is,
-            &format!("(if ::model::mutant({number}) {{ {would_be} }} else {{ {is} }})"),
+            &format!("(if {asked}::mutant({number}) {{ {would_be} }} else {{ {is} }})"),
             1,
         );
     }

@@ -146,7 +146,11 @@ causes! {
             read "kubectl -n kube-system get pods -o wide",
         ]
         way LOST_LEASES "they keep losing their Leases"
-            fix SLOW_API;
+            fix SLOW_API
+        way SERVER_RESTARTS "the control plane restarts repeatedly"
+            fix "Find out why <node>'s control plane restarts: often etcd's disk is too slow. Do not change Longhorn: the sidecars exit when they cannot \
+                 renew their Leases."
+            [read "ssh <node> 'sudo journalctl -u k3s -u rke2-server -u kubelet --since -1h | grep -iE \"too slow|took too long|leaderelection|fatal\"'"];
 }
 
 pub const OF_NODES: &[&Cause] = &[&PLUGIN_CRASHING, &PLUGIN_NOT_RUNNING, &PLUGIN_MISSING, &NOT_REGISTERED];

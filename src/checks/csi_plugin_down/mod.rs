@@ -31,7 +31,7 @@ pub static CHECK: Check = check! {
         CsiNodes, CsiAttachments, LonghornNodes, KubeNodes, Engines, Volumes, Replicas, Events, Services,
         Settings, InstanceManagers, Leases,
     ],
-    glances: &[NetworkPolicies],
+    glances: &[NetworkPolicies, NodeEvents],
     causes: causes::ALL,
     ways: &[causes::WAYS],
     gauges: GAUGES,

@@ -42,17 +42,42 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
     let logs = all.iter().flat_map(|one| cluster.history.logs_of(one.pod));
     let lost = logs.filter_map(|log| lost_lease(&log.text)).min_by_key(|(place, _)| *place);
     let lost = lost.map(|(_, line)| line);
-    let way = (together || lost.is_some()).then_some(&causes::LOST_LEASES);
-    let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
+    let server = restarting_server(cluster).filter(|_| together || lost.is_some());
+    let (way, why) = match server {
+        Some((node, _)) => {
+            (Some(&causes::SERVER_RESTARTS), format!(": the control plane on {node} restarts repeatedly"))
+        }
+        None if together || lost.is_some() => {
+            (Some(&causes::LOST_LEASES), format!(": {}", causes::LOST_LEASES.briefly))
+        }
+        None => (None, String::new()),
+    };
     let message = format!("{} keep restarting{why}", counted(all.len(), "CSI sidecar"));
     out.report(
         Finding::about(&causes::SIDECARS_RESTARTING, cluster.object::<Deployment>(first.app), message)
             .way(way)
             .with(Name::Pod, first.pod.metadata.name.as_str())
+            .with(Name::Node, server.map_or("", |(node, _)| node))
+            .facts(server.map(|(node, times)| {
+                EvidenceSource::Event.says(format!("the kubelet on {node} started {times} times within the last hour"))
+            }))
             .impact("volumes cannot be attached, created or resized during each restart. Mounted volumes keep working.")
             .facts(text::first_ten(&all, "pod", Restarts::text))
             .facts(lost.map(|line| EvidenceSource::Log.says(format!("a sidecar's log: {}", text::quoted(line))).quoting(line))),
     );
+}
+
+/// A node of the control plane whose kubelet, on K3s and RKE2 the server itself, started so often within the last hour.
+fn restarting_server(cluster: &Cluster) -> Option<(&str, usize)> {
+    const OFTEN: usize = 3;
+    let hour = SignedDuration::from_hours(1);
+    let nodes = cluster.objects.kube_nodes.iter().filter(|node| node.is_control_plane());
+    let mut starts = nodes.map(|node| {
+        let events = cluster.events_about_node(&node.metadata.name).filter(|event| event.is_kubelet_start());
+        let recent = events.filter(|event| event.last_seen().is_some_and(|at| cluster.age(at) <= hour));
+        (node.metadata.name.as_str(), recent.count())
+    });
+    starts.find(|(_, times)| *times >= OFTEN)
 }
 
 /// A sidecar that keeps restarting.

@@ -111,6 +111,11 @@ impl NodeEvent {
         self.reason == "Rebooted"
     }
 
+    /// True for what a kubelet writes when its process starts, on K3s and RKE2 with the server around it.
+    pub fn is_kubelet_start(&self) -> bool {
+        self.reason == "Starting" && self.message.starts_with("Starting kubelet")
+    }
+
     /// True for what Kubernetes' node controller writes when it no longer hears of a kubelet.
     pub fn is_lost(&self) -> bool {
         self.reason == "NodeNotReady"

@@ -238,6 +238,12 @@ impl KubeNode {
         super::meta::status(&self.status.conditions, "Ready") == super::ConditionStatus::Unknown
     }
 
+    /// True for a node of the control plane.
+    pub fn is_control_plane(&self) -> bool {
+        let roles = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+        roles.iter().any(|role| self.metadata.label(role).is_some())
+    }
+
     /// True where it has no shell: what is done on it goes through `talosctl`.
     pub fn is_talos(&self) -> bool {
         self.status.node_info.os_image.starts_with("Talos")

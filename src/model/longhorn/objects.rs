@@ -221,7 +221,7 @@ objects! {
     }, of(pod) { App: pod.metadata.label("app").unwrap_or_default() };
     events: Event = Events, of(event) { Object: &event.involved_object.name };
     node_events: NodeEvent = NodeEvents, kept(event) {
-        event.trouble().is_some() || event.is_reboot() || event.is_lost() || event.is_oom_of_instance_manager() || event.cordons().is_some() || event.is_disk_error()
+        event.trouble().is_some() || event.is_reboot() || event.is_lost() || event.is_oom_of_instance_manager() || event.cordons().is_some() || event.is_disk_error() || event.is_kubelet_start()
     }, of(event) { Object: &event.involved_object.name };
     services: Service = Services;
     endpoint_slices: EndpointSlice = EndpointSlices;
