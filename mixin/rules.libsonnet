@@ -642,15 +642,15 @@
               "if": "dashboardBaseUrl",
               "then": "%(dashboardBaseUrl)s/d/longhorn-health-managers"
             },
-            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} exceeded its webhook wait during startup. Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
+            "description": "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to start than its release waits for the webhook. Without another Ready manager, it would crash-loop. Before upgrading, check node CPU, TLS Secrets and pod network. Details: kubectl -n {{ with $labels.namespace }}{{ . }}{{ else }}longhorn-health{{ end }} exec deploy/longhorn-health-exporter -- /longhorn-health-exporter check{{ with $labels.node }} --node {{ . }}{{ end }}",
             "runbook_url": {
               "if": "runbookBaseUrl",
               "then": "%(runbookBaseUrl)s/LonghornManagerSlowStart%(runbookEnding)s"
             },
             "summary": {
-              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup.",
+              "else": "{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager took longer to start than its release allows.",
               "if": "clusterLabel",
-              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager exceeded its webhook wait during startup."
+              "then": "{{ with $labels.%(clusterLabel)s }}{{ . }}: {{ end }}{{ with $labels.node }}{{ . }}{{ else }}{{ $labels.object }}{{ end }}: A Longhorn manager took longer to start than its release allows."
             }
           },
           "expr": "max without (instance, pod, container, endpoint, service, severity) (longhorn_health_finding{%(selector)s, check=\"manager_probes\", cause=\"slow_start\"}) == 1"

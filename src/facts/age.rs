@@ -125,7 +125,7 @@ impl Age {
             }
             (_, Some(earliest)) => (EvidenceSource::Api, format!("began at {earliest} or later")),
             (_, None) if self.watched => (EvidenceSource::History, "observed for the first time".to_owned()),
-            (_, None) => (EvidenceSource::Api, "start time unknown (no object records it)".to_owned()),
+            (_, None) => (EvidenceSource::Api, "the start time is unknown (no object records it)".to_owned()),
         };
         source.says(text)
     }
@@ -240,7 +240,10 @@ mod tests {
             "began at 2026-01-01T11:50:00Z (from object timestamps)"
         );
         assert_eq!(says(once(&recorded, Begun::NotBefore(old))), "began at 2026-01-01T11:50:00Z or later");
-        assert_eq!(says(once(&recorded, Begun::At(None))), "start time unknown (no object records it)");
+        assert_eq!(
+            says(once(&recorded, Begun::At(None))),
+            "the start time is unknown (no object records it)"
+        );
         assert_eq!(says(watched(Begun::At(None), 0)), "observed for the first time");
         assert_eq!(says(watched(Begun::NotBefore(old), 60)), "observed since 2026-01-01T11:59:00Z");
         assert_eq!(once(&recorded, Begun::NotBefore(old)).since, None);

@@ -185,7 +185,7 @@ pub fn memory_limit(im: &InstanceManager, pod: &Pod) -> Option<String> {
     Some(match im.spec.data_engine.or_v1() {
         DataEngine::V2 => format!("the instance manager's memory limit is {limit}"),
         _ => format!(
-            "the instance manager's memory limit is {limit}. Longhorn sets none, so a LimitRange or cluster policy did"
+            "the instance manager's memory limit is {limit}. Longhorn sets no limit, so probably a LimitRange or cluster policy set it"
         ),
     })
 }

@@ -282,7 +282,7 @@ pub fn unseen_by_managers(cluster: &Cluster) -> Option<Evidence> {
     let pod = cluster.manager_pods().filter(not_ready).find(|pod| is_ready(cluster, &pod.spec.node_name))?;
     let text = format!(
         "nodes.longhorn.io {}: Ready is True although the node's manager pod is not Ready. Ready managers ({others}) should correct that within a \
-         second, so probably no manager can write: check the service account's permissions and the connection to the API server",
+         second, so probably no manager can write. Check the service account's permissions and the connection to the API server",
         pod.spec.node_name
     );
     (others > 0).then(|| api(text))
@@ -342,9 +342,9 @@ pub fn manager_not_ready(cluster: &Cluster, node: &str) -> Option<String> {
         return None;
     }
     match cluster.manager_pod_on(node) {
-        None => Some(format!("only {node}'s longhorn-manager can change this, but it has no pod")),
+        None => Some(format!("{node}'s longhorn-manager, which alone can update this object, has no pod")),
         Some(pod) if !pod.is_ready() => Some(format!(
-            "only longhorn-manager pod {} on {node} can change this, but it is not Ready",
+            "longhorn-manager pod {} on {node}, which alone can update this object, is not Ready",
             pod.metadata.name
         )),
         Some(_) => None,

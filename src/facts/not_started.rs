@@ -459,7 +459,7 @@ fn taint_eviction(cluster: &Cluster, set: &str) -> Option<Evidence> {
             && event.last_seen().is_some_and(|at| cluster.age(at) < SignedDuration::from_hours(1))
     };
     let event = cluster.objects.events.iter().filter(of_set).max_by_key(|event| event.last_seen())?;
-    Some(EvidenceSource::Event.says(format!("{}: {}", event.reason, event.message.trim())))
+    Some(EvidenceSource::Event.says(format!("event {}: \"{}\"", event.reason, event.message.trim())))
 }
 
 /// The reason as evidence where none of its objects is.

@@ -74,7 +74,7 @@ impl PlacementRefusal {
     ) -> Self {
         let node = node.metadata.name.to_string();
         let (disk, text) = match disk {
-            Some(disk) => (disk.to_string(), format!("{node}: disk {disk}: {reason}")),
+            Some(disk) => (disk.to_string(), format!("{node}, disk {disk}: {reason}")),
             None => (String::new(), format!("{node}: {reason}")),
         };
         PlacementRefusal { obstacle, node, disk, reason, text }

@@ -148,7 +148,7 @@ pub fn source(policy: &NetworkPolicy) -> String {
 pub fn fact(cluster: &Cluster, policy: &NetworkPolicy, does: &str) -> Evidence {
     let age = policy.metadata.created().map(|at| text::age(cluster.age(at)));
     let age = age.map_or(String::new(), |age| format!(" (created {age} ago, from {})", source(policy)));
-    EvidenceSource::Api.says(format!("NetworkPolicy {} {does}{age}", policy.metadata.name))
+    EvidenceSource::Api.says(format!("NetworkPolicy {}{age} {does}", policy.metadata.name))
 }
 
 impl Cut<'_> {
@@ -162,8 +162,9 @@ impl Cut<'_> {
     }
 
     pub fn evidence(&self, cluster: &Cluster) -> [Evidence; 2] {
-        let line = EvidenceSource::Log.says(format!("a log: {}", text::quoted(self.line)));
-        let does = "selects these pods, and no policy allows their connections to the API server";
+        let line =
+            EvidenceSource::Log.says(format!("an affected pod's log says: {}", text::quoted(self.line)));
+        let does = "selects the affected pods, and no policy allows their connections to the API server";
         [line.quoting(self.line), fact(cluster, self.policy, does)]
     }
 

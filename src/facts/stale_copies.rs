@@ -87,10 +87,10 @@ impl fmt::Display for StaleCopy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (image, disk) = (&self.image.metadata.name, self.place.name);
         let (of, requested) =
-            if self.is_hit() { ("eviction of ", "is requested") } else { ("", "has its disk") };
+            if self.is_hit() { ("Eviction of node", "is requested") } else { ("Node", "has its disk") };
         write!(
             f,
-            "backing image {image} has a copy on disk {disk} (UUID {}) in its status but not in its spec, and {of}node {} {requested}",
+            "backing image {image} has a copy on disk {disk} (UUID {}) in its status but not in its spec. {of} {} {requested}",
             self.uuid,
             self.node_name()
         )

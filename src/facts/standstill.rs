@@ -70,7 +70,7 @@ impl Work<'_> {
             Some(seen) => EvidenceSource::History.says(format!("no progress since {seen}")),
             None => EvidenceSource::Api.says(match self.begun {
                 Some(begun) => format!("began at {begun}: even a slow run would have finished by now"),
-                None => "start time unknown (no object records it)".to_owned(),
+                None => "the start time is unknown (no object records it)".to_owned(),
             }),
         };
         Some(Standstill { since, evidence })

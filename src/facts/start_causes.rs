@@ -146,14 +146,13 @@ causes! {
             fix "Provide an image for <node>'s CPU architecture in the registry (Longhorn's own tags are multi-arch). Check pinned digests and \
                  single-platform mirrors. Then remove the wrong image from the node's cache."
             [read "kubectl get node <node> -o jsonpath='{.status.nodeInfo.architecture}'", read LAST_LOG];
-    WEBHOOK_UNSERVED = critical "webhook_unserved"
-        "the manager's webhook Service did not answer in time"
+    WEBHOOK_UNSERVED = critical "webhook_unserved" "the manager's webhook Service did not answer in time"
         fix "Read the Unhealthy events of the managers behind Service <service>. If the Service has ready endpoints, check DNS, \
              firewall and hairpin traffic from <node>. A startup probe does not help."
             [read SLICES, read "kubectl -n <namespace> get events --field-selector reason=Unhealthy", read DNS]
         way REFUSED "its webhook refuses connections"
-            means "the last attempt was refused, as by a Service without a ready endpoint or by a closed port"
-        way SERVED "it cannot reach the Ready managers"
+            means "the last attempt was refused: the Service had no ready endpoint, or the port was closed"
+        way SERVED "the Ready managers are unreachable"
             fix "Check kube-proxy (or its replacement), firewall and hairpin traffic on <node>. Service <service> has <value>, but this manager \
                  reached none." [read ON_NODE, read SLICES, read DNS]
         ways NEXT_TRY;
@@ -180,11 +179,11 @@ causes! {
             fix "Add .svc, .cluster.local, the service network and the pod network to the API server's NO_PROXY. On k3s and RKE2, edit the \
                  service's environment file. Then restart the API server." [read API_SERVER, read SLICES, read LAST_LOG]
         way OUTSIDE_OF_POD_NETWORK "the API server cannot reach pods"
-            means "the API server rejects pod addresses because the control plane is outside the pod network (as on EKS with a CNI other than AWS's)"
+            means "the API server rejects pod addresses: the control plane is outside the pod network (such as on EKS without the AWS CNI)"
             fix "Set hostNetwork to true and dnsPolicy to ClusterFirstWithHostNet in DaemonSet longhorn-manager. Or use a CNI whose pods \
                  the control plane can reach." [read ASK, read SLICES, read LAST_LOG]
         way CONTROL_PLANE "calls to the webhook are lost"
-            means "packets from the API server to the managers' port 9502 are being lost in a firewall, in the CNI, or on the routes to the pods"
+            means "packets from the API server to the managers' port 9502 are lost in a firewall, the CNI or the routes to the pods"
             fix "Open TCP port 9502 (and 9501 up to 1.9) from the control-plane nodes to the pod network. Then curl a pod from there to check the CNI's \
                  routes and interface." [read ASK, read SLICES, read LAST_LOG]
         way NO_LISTENER "nothing listens on port 9502"
@@ -307,7 +306,7 @@ causes! {
             change "kubectl -n <namespace> patch daemonset longhorn-manager -p \
                 '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"longhorn-manager\",\"livenessProbe\":null,\"startupProbe\":null}]}}}}'",
         ];
-    UNKNOWN = critical "unknown" "cause unknown"
+    UNKNOWN = critical "unknown" "the manager keeps crashing (cause unknown)"
         fix "Read the crashing manager's previous log: the line with level=fatal or panic names the cause. If no such line exists, \
              report the crash to Longhorn with a support bundle."
             [read LAST_LOG, read DESCRIBE]
@@ -339,6 +338,7 @@ pub fn briefly(cause: &'static Cause) -> &'static str {
         PORT_IN_USE => "one of its ports is probably in use",
         OOM_KILLED => "OOM-killed",
         PROBE_KILLED => "a liveness or startup probe kills it",
+        UNKNOWN => "cause unknown",
         _ => cause.meaning,
     }
 }

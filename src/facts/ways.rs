@@ -26,7 +26,7 @@ ways! { UNREACHED:
         means "the last attempt failed in DNS: no server answered for the Service's name"
         fix "Restore cluster DNS for <node>: check the CoreDNS pods, and UDP and TCP port 53 from <node> to them."
         [read DNS, read ON_NODE, read WAITS, read GAVE_UP];
-    OUTSIDE "DNS gives it an address outside the cluster"
+    OUTSIDE "DNS resolves the webhook to an outside address"
         means "the last attempt went to a public address, which no Service has"
         fix "Check /etc/resolv.conf in a pod on <node>. A search domain's wildcard record or a wrong cluster domain makes the Service's name \
              resolve wrongly. Correct the kubelet's resolvConf or clusterDomain."
@@ -114,7 +114,7 @@ ways! { KUBELET_SAYS:
     RATE_LIMITED "the registry's rate limit is exceeded"
         fix "Load the pod's image onto the node by hand. Or let the node pull it through a mirror or with registry credentials (setting registry-secret). The \
              kubelet retries every five minutes." [read POD, read SET];
-    OTHER_REGISTRY "its image comes from another registry than the others"
+    OTHER_REGISTRY "its image registry differs from the other pods'"
         fix "Set the image's registry in the chart values or manifest back to that of the running pods, or roll back. In an air-gapped cluster, push the \
              new images there first."
             [read POD, read "kubectl -n <namespace> get pods -o custom-columns='POD:.metadata.name,IMAGES:.spec.containers[*].image'"];
@@ -130,7 +130,7 @@ ways! { KUBELET_SAYS:
     REGISTRY_UNREACHABLE "the node cannot reach the registry"
         fix "Restore the node's connection to the registry (DNS, proxy, firewall), or load the pod's image onto the node by hand. The kubelet retries \
              every five minutes." [read POD, read SET, read NODE];
-    NAME_RESERVED "its name is still taken"
+    NAME_RESERVED "its container name is still taken"
         fix "Delete the pod that is not starting: the runtime still reserves its containers' names. If the new pod fails too, restart the node's container \
              runtime (containerd, rke2 or k3s)."
         [change "kubectl -n <namespace> delete pod <pod>", read POD] proven "the pod has not started, and nothing runs in it";
@@ -206,20 +206,20 @@ ways! { NOT_STARTED:
     ALL_CORDONED "every node is cordoned"
         fix "Uncordon a node (`kubectl uncordon`) once its maintenance is over: every node is cordoned, so no new pod can start."
         [read "kubectl get nodes", read POD];
-    NO_SCHEDULER "no scheduler has looked at its pods"
+    NO_SCHEDULER "no scheduler is handling its pods"
         fix "Check kube-scheduler on the control-plane nodes (on K3s, the server process): it has ignored new pods for minutes. Restart the leading scheduler. \
              Longhorn is not the cause."
         [read "kubectl -n kube-system get pods,leases -o wide | grep -i -e scheduler -e NAME",
          read "kubectl get pods -A --field-selector status.phase=Pending -o wide"];
-    NO_PLACE "no room on the node"
+    NO_PLACE "no room for its pod"
         fix "Free CPU, memory, pod slots or ports on the node, or lower the pod's requests." [read POD, read SET, read NODE];
-    TAINT "it does not tolerate the node's taint"
+    TAINT "the pod does not tolerate the node's taint"
         fix "Remove the node's taint, or add a toleration for it to the DaemonSet. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
-    LABEL "the node lacks a label that it selects"
+    LABEL "the node lacks a label from the nodeSelector"
         fix "Put the label back on the node, or change the DaemonSet's nodeSelector. A node that you remove from Longhorn needs its manager until \
              its replicas are evicted." [read NODE, read REPLICAS];
-    WAITING "it is waiting (cause unknown)"
+    WAITING "the pod is waiting (cause unknown)"
         fix "<known_error>Read the waiting pod's Events and fix the error that they report. The kubelet then retries automatically." [read POD, read SET];
 }
 
@@ -232,7 +232,7 @@ pub const PROMISED: &str = "Add a disk, or lower a disk's reserved space. If the
 
 // Why disks take no replica although they have room.
 ways! { WITHHELD:
-    ALLOCATED "it is fully allocated"
+    ALLOCATED "its space is fully allocated"
         fix PROMISED [read LIMITS];
     MINIMUM_HIGH "storage-minimal-available-percentage is too high"
         fix "Set storage-minimal-available-percentage back to its old value (default 25): the disk has room, but the setting reserves it."

@@ -323,7 +323,7 @@ fn clusters() -> Vec<(String, Cluster)> {
 
 /// What a single look says of what time has to tell.
 const NOT_DATED: [&str; 2] =
-    ["start time unknown (no object records it)", "the previous pod's end was not observed"];
+    ["the start time is unknown (no object records it)", "the previous pod's end was not observed"];
 
 #[test]
 fn one_look_a_recording_and_a_long_watch_differ_only_in_what_time_has_to_tell() {

@@ -144,9 +144,11 @@ fn finding(cluster: &Cluster, node: &str, attachments: &[&CsiAttachment]) -> Fin
         false => finding.impact(format!("workloads that use {whose} cannot start on another node")),
     };
     for attachment in attachments.iter().take(5) {
-        let wait = if attachment.metadata.is_deleting() { ", marked for deletion" } else { "" };
-        let text =
-            format!("volumeattachments.storage.k8s.io {} on node {node}{wait}", attachment.metadata.name);
+        let wait = if attachment.metadata.is_deleting() { " and is being deleted" } else { "" };
+        let text = format!(
+            "volumeattachments.storage.k8s.io {} still names node {node}{wait}",
+            attachment.metadata.name
+        );
         finding = finding.fact(text);
     }
     if !policy.is_empty() {

@@ -102,7 +102,7 @@ impl<'a> Words<'a> {
             ))
             .fact(release_fact(pair))
             .fact(format!(
-                "do not evict {node} yet: {left} backing image {} in status but not in spec (safe at 0)",
+                "do not evict {node} before this count is 0: {left} backing image {} in status but not in spec",
                 if left == 1 { "copy on its disks is" } else { "copies on its disks are" }
             ))
     }
@@ -154,12 +154,12 @@ fn release_fact(pair: &StaleCopy) -> String {
     let release = pair.release.map(|release| release.to_string()).unwrap_or_default();
     match pair.exposure() {
         Exposure::AnyDisk => format!(
-            "longhorn-manager {release} panics on a copy that spec lacks once eviction of its node or any of the node's disks is requested (fixed in 1.7.4, 1.8.2, 1.9.1 \
-             and 1.10.0)"
+            "longhorn-manager {release} panics on backing image copies that spec lacks once eviction of their node or any disk there is \
+             requested. Fixed in 1.7.4, 1.8.2, 1.9.1 and 1.10.0"
         ),
         _ => format!(
-            "longhorn-manager {release} panics on a copy that spec lacks once eviction of its disk or node is requested (fixed in 1.8.2, 1.9.1 and \
-             1.10.0, but not in 1.8.1, although announced)"
+            "longhorn-manager {release} panics on backing image copies that spec lacks once eviction of their disk or node is requested. \
+             Fixed in 1.8.2, 1.9.1 and 1.10.0, but not in 1.8.1, although announced"
         ),
     }
 }

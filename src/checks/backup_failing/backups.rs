@@ -198,10 +198,10 @@ fn about(
 /// When the last good backup of a volume was.
 pub(super) fn last_good(cluster: &Cluster, volume: &Volume, restores: &Restores) -> String {
     let last = volume.status.last_backup_at.get();
-    let Some(last) = last else { return "no completed backup".to_owned() };
+    let Some(last) = last else { return "the volume has no completed backup".to_owned() };
     let ago = |at| text::duration(cluster.age(at));
     let restored = restores.get(volume.metadata.name.as_str()).map(|(at, into)| {
-        format!(". One of its backups was restored at {at}, {} ago (volume {into})", ago(*at))
+        format!(". One of its backups was restored at {at}, {} ago into volume {into}", ago(*at))
     });
     let restored = restored.unwrap_or_default();
     format!("the volume's last good backup was taken at {last}, {} ago{restored}", ago(last))

@@ -41,7 +41,7 @@ causes! {
         way CLOCKS_DIFFER "its clock differs from the nodes' clocks"
             fix "Correct the clocks of the object store and the nodes (NTP). The store rejects requests that are more than 15 minutes off. Longhorn \
                  retries every poll interval."
-        way NO_INSTANCE_MANAGER "no instance manager can ask it"
+        way NO_INSTANCE_MANAGER "no running instance manager was found"
             fix "Bring back the instance manager of the node named in the backup target's error. Longhorn reaches targets through instance managers. The \
                  target itself may be fine."
             [read "kubectl -n <namespace> get instancemanagers.longhorn.io -o wide"]
@@ -114,11 +114,11 @@ causes! {
             fix "Expand claim <claim>, which probably holds the backup store. Then take another backup. Do not delete objects in the store by hand: \
                  Longhorn's backups share them."
             [read "kubectl -n <namespace> get volumes.longhorn.io", read TARGETS]
-        way NODE_NOT_EXPORTED "the NFS server rejects mounts from its node"
+        way NODE_NOT_EXPORTED "the NFS server rejects mounts from one node"
             fix "Allow <node> in the NFS server's export: the server rejects the node's address. Then take another backup. Do not change the backup \
                  target: the server rejects only this node."
             [read "kubectl get node <node> -o wide", read BACKUPS, read TARGETS]
-        way SNAPSHOT_DELETED "a recurring job deleted its snapshot"
+        way SNAPSHOT_DELETED "a recurring job deleted the snapshot"
             fix "Remove the volume from recurring job <workload>, or raise the job's retain: it removes snapshots before their backup."
             [read "kubectl -n <namespace> get recurringjobs.longhorn.io", read BACKUPS]
         ways STORE;
@@ -137,7 +137,7 @@ causes! {
                 read "kubectl get namespace <namespace> --show-labels",
                 change "kubectl -n <namespace> delete jobs <workload>",
             ] proven "the job's own container has ended, and writes no backup"
-        way NO_CRON_JOB "it has no CronJob"
+        way NO_CRON_JOB "its CronJob is missing"
             fix "Read the log of the longhorn-manager that owns the recurring job: that manager should have created the CronJob." [
                 read "kubectl -n <namespace> get recurringjobs.longhorn.io <object> -o yaml",
                 read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep <object>",

@@ -126,7 +126,7 @@ fn suspended(
     let what = format!("is suspended, with no backup for {}", text::age(cluster.age(since)));
     about(cluster, job, &causes::RECURRING_JOB_FORGOTTEN, &what)
         .since(Some(since))
-        .facts([fact, format!("the newest backup of its volumes was taken at {since}")])
+        .facts([fact, format!("the newest backup of the job's volumes was taken at {since}")])
 }
 
 /// The newest backup of the volumes that only this job backs up.
@@ -192,12 +192,12 @@ fn evidence(cluster: &Cluster, job: &RecurringJob, cron: &CronJob, pause: Signed
     let [last, good] =
         [&status.last_schedule_time, &status.last_successful_time].map(|at| ago(cluster, at.get()));
     let mut evidence = vec![api(format!(
-        "CronJob {name}: schedule {cron} (at most {pause} between runs), last start {last}, last success {good}"
+        "CronJob {name} (schedule {cron}, at most {pause} between runs): last start {last}, last success {good}"
     ))];
     if !status.active.is_empty() {
         let active: Vec<&str> = status.active.iter().map(|job| job.name.as_str()).collect();
         evidence.push(api(format!(
-            "{} has not finished, so concurrencyPolicy Forbid blocks the next run",
+            "job {} has not finished, so concurrencyPolicy Forbid blocks the next run",
             text::listed(&active)
         )));
     }

@@ -24,8 +24,9 @@ pub(super) fn deleter(cluster: &Cluster, volume: &Volume, backup: &Backup) -> Op
     });
     let job = jobs.next().filter(|_| backup.status.lacked_snapshot())?;
     let (job, cron) = (&job.metadata.name, &job.spec.cron);
-    let fact =
-        format!("job {job} (snapshot-delete, schedule {cron}) covers the volume, so it probably deleted it");
+    let fact = format!(
+        "recurring job {job} (snapshot-delete, schedule {cron}) covers the volume and probably deleted the snapshot"
+    );
     let why = format!("job {job} deleted its snapshot");
     Some((&causes::SNAPSHOT_DELETED, why, (Name::Workload, job.to_string()), fact))
 }
@@ -43,7 +44,7 @@ pub(super) fn holder(
     let (service, namespace) = target.and_then(|target| target.spec.service()).or(minio)?;
     let is_of = |claim: &&String| claim.contains(service) || claim.starts_with(&format!("{namespace}/"));
     let claim = full.iter().find(is_of)?;
-    let fact = format!("claim {claim} uses all of its volume, so it probably holds the store");
+    let fact = format!("claim {claim} has filled its volume and probably holds the backup store");
     let why = format!("its store {claim} is full");
     Some((&causes::STORE_CLAIM_FULL, why, (Name::Claim, claim.clone()), fact))
 }
@@ -59,7 +60,8 @@ pub(super) fn denied(cluster: &Cluster, backup: &Backup) -> Option<Suspect> {
         return None;
     }
     let here = nodes.iter().flatten().count();
-    let fact = format!("{here} of {} failed this way, on {node}", counted(nodes.len(), "failed backup"));
+    let fact =
+        format!("the NFS server rejected {node} in {here} of {}", counted(nodes.len(), "failed backup"));
     Some((
         &causes::NODE_NOT_EXPORTED,
         format!("the NFS server rejects {node}"),

@@ -169,7 +169,9 @@ fn finding(cluster: &Cluster, target: &BackupTarget, message: &str, way: Option<
     })
     .fact(match message {
         "" => api(format!("backup target {name} gives no message")),
-        message => api(format!("backup target {name}: {}", text::both_ends(message, 600))).quoting(message),
+        message => {
+            api(format!("backup target {name}: \"{}\"", text::both_ends(message, 600))).quoting(message)
+        }
     })
     .fact(match target.status.last_synced_at.get() {
         Some(last) => format!("backup target {name} last answered at {last}"),
@@ -222,7 +224,10 @@ pub(super) fn without_url<'a>(
                 .since(age.since_or_later())
                 .impact(format!("there is no backup of {}", text::users_of(&users)))
                 .volumes(users)
-                .fact(format!("target {name}: spec.backupTargetURL is empty. Jobs: {}", text::listed(&jobs)))
+                .fact(format!(
+                    "backup target {name} has an empty spec.backupTargetURL, but recurring jobs use it: {}",
+                    text::listed(&jobs)
+                ))
                 .fact(age.evidence()),
         );
     }

@@ -107,7 +107,11 @@ fn finding(
     let finding = Finding::about(cause, cluster.object::<RecurringJob>(name), message)
         .volumes(affected)
         .impact(impact)
-        .fact(format!("schedule {} (at most {} between runs)", job.job.spec.cron, text::duration(job.pause)))
+        .fact(format!(
+            "job schedule: {} (at most {} between runs)",
+            job.job.spec.cron,
+            text::duration(job.pause)
+        ))
         .facts(text::first_ten(volumes, "volume", |volume| {
             format!("volume {}: {}", volume.metadata.name, last_good(cluster, volume, restores))
         }));

@@ -82,7 +82,7 @@ causes! {
             fix SLOW_API
             [read "kubectl get --raw '/readyz?verbose'", read "kubectl -n <namespace> logs -l app=<object> --previous --tail=30 --prefix",
              read "kubectl -n kube-system get pods -o wide"]
-        way SCALED_TO_ZERO "it is scaled to 0 replicas"
+        way SCALED_TO_ZERO "its Deployment is scaled to 0 replicas"
             fix "Scale Deployment <object> back up (Longhorn's default is 3), and also csi-provisioner, csi-resizer and csi-snapshotter. \
                  Exclude Longhorn's namespace from the tool that scaled them down, such as kube-downscaler." [
                 change "kubectl -n <namespace> scale deployment <object> --replicas=3",
@@ -100,7 +100,7 @@ causes! {
             read "kubectl -n <namespace> get volumes.longhorn.io -o yaml",
             read "kubectl get persistentvolumes -o yaml",
         ] proven "the volumes are marked for deletion, which cannot be undone, and a running manager deletes their data; engines do not run in it"
-        way MANAGERS_RUN "its managers are still running"
+        way MANAGERS_RUN "the managers are still running"
             fix "Delete DaemonSet longhorn-manager immediately: it is deleting these volumes' data, PersistentVolumes and claims. Pause tools that reinstall \
                  Longhorn. Save the output of the commands below, then copy the replica directories.";
     MANAGERS_DELETED = critical "managers_deleted" "all longhorn-managers were deleted, so no volume can attach, detach, rebuild or fail over",
@@ -145,7 +145,7 @@ causes! {
             read "kubectl get --raw '/readyz?verbose'",
             read "kubectl -n kube-system get pods -o wide",
         ]
-        way LOST_LEASES "they keep losing their Leases"
+        way LOST_LEASES "their Lease renewals keep failing"
             fix SLOW_API
         way SERVER_RESTARTS "the control plane restarts repeatedly"
             fix "Find out why <node>'s control plane restarts: often etcd's disk is too slow. Do not change Longhorn: the sidecars exit when they cannot \

@@ -32,7 +32,7 @@ pub(super) const CONTROLLERS: [(&str, &Cause, &str); 4] = [
     (
         "csi-snapshotter",
         &causes::SIDECAR_DOWN,
-        "VolumeSnapshots cannot be taken, so backup tools that use them fail",
+        "VolumeSnapshots cannot be taken, and backup tools that use them fail",
     ),
 ];
 
@@ -85,7 +85,7 @@ fn scaled_to_zero(cluster: &Cluster, deployment: &Deployment) -> Option<Finding>
     if waiting.is_empty() || name != ATTACHER {
         return None;
     }
-    let message = format!("{name} is down: it is scaled to 0 replicas");
+    let message = format!("{name} is down: its Deployment is scaled to 0 replicas");
     let since = waiting.iter().min().copied();
     Some(
         Finding::about(&causes::CONTROLLER_DOWN, cluster.object::<Deployment>(name), message)
@@ -97,7 +97,8 @@ fn scaled_to_zero(cluster: &Cluster, deployment: &Deployment) -> Option<Finding>
 }
 
 fn waits(count: usize) -> String {
-    format!("{} {}", counted(count, "VolumeAttachment"), if count == 1 { "waits" } else { "wait" })
+    let waits = if count == 1 { "is waiting" } else { "are waiting" };
+    format!("{} {waits}", counted(count, "VolumeAttachment"))
 }
 
 /// What a sidecar wrote when it could not renew its Lease, as each of these pods did at its end.
@@ -170,7 +171,8 @@ fn down(
         return Some(cut.tell(cluster, finding));
     }
     if let Some(line) = lost {
-        let fact = EvidenceSource::Log.says(format!("a log: {}", text::quoted(line))).quoting(line);
+        let fact =
+            EvidenceSource::Log.says(format!("a pod's log says: {}", text::quoted(line))).quoting(line);
         return Some(finding.way(&causes::LEASE_LOST).facts([fact]));
     }
     Some(match refused {

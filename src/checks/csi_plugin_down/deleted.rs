@@ -92,10 +92,11 @@ fn uninstaller(cluster: &Cluster, out: &mut Outcome) -> bool {
     let finding = Finding::about(&UNINSTALL_BEGUN, cluster.object::<DaemonSet>(SET), message)
         .since(pod.metadata.created())
         .fact(format!("pod {name} of Job longhorn-uninstall is in phase {phase}"))
-        .fact(format!("volumes being deleted: {going}"));
+        .fact(format!("the number of volumes being deleted is {going}"));
     let deletes =
         || format!("the uninstaller deletes every volume, with the data of {}", text::users_of(&users));
-    let waits = "none yet: nothing is deleted, but the release stays in uninstalling and cannot be upgraded";
+    let waits =
+        "none yet: nothing is deleted, but the release stays in state uninstalling and cannot be upgraded";
     out.report(match refused {
         true => by_whom(cluster, finding.severity(Severity::Warning).impact(waits)),
         false => finding.impact(deletes()).volumes(users),
@@ -136,7 +137,7 @@ fn left(cluster: &Cluster, lost: &[&Volume]) -> (Vec<String>, String) {
     let data = match healthy {
         0 => "No healthy replica is left".to_owned(),
         _ => format!(
-            "The data stays on the disks ({} on {}) until a manager deletes it",
+            "The data stays in {} on {} until a manager deletes it",
             counted(healthy, "healthy replica"),
             text::listed(&nodes)
         ),

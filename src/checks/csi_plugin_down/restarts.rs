@@ -63,7 +63,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             }))
             .impact("volumes cannot be attached, created or resized during each restart. Mounted volumes keep working.")
             .facts(text::first_ten(&all, "pod", Restarts::text))
-            .facts(lost.map(|line| EvidenceSource::Log.says(format!("a sidecar's log: {}", text::quoted(line))).quoting(line))),
+            .facts(lost.map(|line| EvidenceSource::Log.says(format!("a sidecar's log says: {}", text::quoted(line))).quoting(line))),
     );
 }
 

@@ -42,7 +42,7 @@ fn volumes_that_were_in_use_when_longhorn_was_deleted_are_told_once() {
     assert_eq!(
         finding.impact,
         "I/O of claims default/vol-1 and default/vol-2 fails once the instance managers stop. \
-         The data stays on the disks (2 healthy replicas on node-1, node-2) until a manager deletes it"
+         The data stays in 2 healthy replicas on node-1, node-2 until a manager deletes it"
     );
     assert!(finding.remedy.fix.starts_with("Pause all tools"), "{}", finding.remedy.fix);
     assert!(finding.remedy.commands.iter().all(|command| !command.changes), "{:?}", finding.remedy.commands);

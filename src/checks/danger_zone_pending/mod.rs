@@ -197,7 +197,7 @@ fn finding(cluster: &Cluster, cause: &'static Cause, name: &str) -> Finding {
     match (free, everywhere) {
         (true, _) => finding.fix(settings::LOOKED_AT),
         (_, true) => finding.fix(
-            "Wait until all volumes are detached: this is not urgent. Longhorn then reports the setting as applied at its next hourly check.",
+            "Detach all volumes when convenient: Longhorn then reports the setting as applied at its next hourly check.",
         ),
         _ => finding,
     }

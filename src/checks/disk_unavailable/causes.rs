@@ -23,20 +23,20 @@ causes! {
         fix "Mount disk <disk> by UUID (fstab) at <value> on node <node>. If the disk was replaced, disable its scheduling. Once every volume is \
              healthy without it, remove and re-add it." [read DISK, read REPLICAS]
             proven "the fix asks for a replaced disk, and that every volume is healthy without it"
-        way NODE_RECREATED "its node was recreated without this disk"
+        way NODE_RECREATED "the node was recreated without this disk"
             fix "Pause the node-pool upgrade or autoscaler. If <node>'s old disk exists, mount it again at <value>. \
                  Otherwise remove that disk's entry and add the new disk."
             [read "kubectl get nodes --sort-by=.metadata.creationTimestamp", read REPLICAS, read DISK]
             proven "the machine is another one; the old disk comes first, and Longhorn rejects to remove an entry that has replicas"
-        way WIPED "the node's upgrade may have wiped it"
+        way WIPED "perhaps wiped by the node's upgrade"
             fix "Do not upgrade any other node: a Talos upgrade without --preserve can wipe /var. If it did, restore from backup each volume that \
                  lacks another copy. Then re-add disk <disk>."
             [read "kubectl get nodes -o wide", read REPLICAS, read DISK]
             proven "the fix asks whether the disk was wiped; Longhorn rejects to remove an entry that has replicas"
-        way HELD "multipathd may hold its device"
+        way HELD "perhaps multipathd holds its device"
             fix "Mount the disk at <value> on <node> by its multipath device, or blacklist it in /etc/multipath.conf. Until then, do not reboot other \
                  nodes or re-add the disk." [read MULTIPATH, read DISK, read REPLICAS]
-        way MOUNTS_SWAPPED "it and another disk are probably swapped"
+        way MOUNTS_SWAPPED "probably swapped with another disk"
             fix "Mount each of <node>'s disks at its own path by UUID (fstab). Each longhorn-disk.cfg must have the diskUUID that Longhorn \
                  expects. Do not wipe or re-add disks: they hold replicas."
             [read "ssh <node> 'grep . /var/lib/*/longhorn-disk.cfg <value>/longhorn-disk.cfg; findmnt; lsblk -f'", read DISK, read REPLICAS]
@@ -119,7 +119,7 @@ causes! {
             [read "kubectl -n <namespace> get snapshots.longhorn.io -l longhornvolume=<volume> --sort-by=.status.creationTime", read REPLICAS,
              read "kubectl -n <namespace> get recurringjobs.longhorn.io"]
             proven "the snapshots deleted are old ones, and the volume keeps its data"
-        way SPARE_DISK "another disk of the node is disabled"
+        way SPARE_DISK "another disk on the node is disabled"
             fix "Find out why disk <reason> of node <node> is disabled, and enable its scheduling: it has space. Or free space on disk \
                  <disk>. Never delete replicas of degraded volumes." [read "kubectl -n <namespace> get nodes.longhorn.io <node> -o yaml", read REPLICAS]
         ways WITHHELD;
@@ -151,9 +151,9 @@ causes! {
                       HEALTHY:.spec.healthyAt,FAILED:.spec.failedAt",
                 change "kubectl -n <namespace> delete replicas.longhorn.io <replica>",
             ] proven "the replica never started, and holds no data"
-        way NO_OTHER_NODE "every other node already has a replica of its volumes"
-            fix "Bring <node> back (check power, network, kubelet): no other node can take its replica of volume <volume>. Before you delete a lost <node>, add a node \
-                 or lower numberOfReplicas."
+        way NO_OTHER_NODE "the other nodes already have replicas of its volumes"
+            fix "Bring <node> back (check power, network, kubelet): no other node can take its replica of volume <volume>. Before you delete a lost <node>, add a \
+                 node or lower numberOfReplicas."
         way NODE_RENAMED "its machine now has another node name"
             fix "Restore the machine's old node name (hostname or the kubelet's node-name): Longhorn looks for its replicas under <node>. Do not power \
                  off <value> or delete <node>." [read "kubectl get nodes -o wide", read NODE, read REPLICAS]

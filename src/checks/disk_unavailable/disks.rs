@@ -108,7 +108,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, disk: &Disk) {
     finding = finding.facts(shut_down.map(|said| api(said_of(&node, said)).quoting(&said.message)));
     finding = finding.facts(
         nodes::manager_not_ready(cluster, disk.node_name())
-            .map(|trouble| format!("the condition may be outdated: {trouble}")),
+            .map(|trouble| format!("the condition is perhaps outdated: {trouble}")),
     );
     out.report(finding.volumes(volumes));
 }
@@ -211,7 +211,7 @@ fn of_it(cause: &Cause) -> String {
 fn at_stake(volumes: &[VolumeRef], alone: &[String]) -> String {
     match (volumes.len(), alone.len()) {
         (0, _) => "none yet: the disk holds no replica".to_owned(),
-        (all, 0) => format!("none yet: replicas of {} may fail if this disk fails", counted(all, "volume")),
+        (all, 0) => format!("none yet: {} would lose a replica if this disk failed", counted(all, "volume")),
         _ => {
             format!("none yet, but these volumes lose their data if this disk fails: {}", text::listed(alone))
         }
@@ -288,11 +288,11 @@ fn impact(volumes: &[VolumeRef], alone: &[String]) -> String {
         return "none yet: the disk holds no replica".to_owned();
     }
     let number = counted(volumes.len(), "volume");
-    let (volume, has) = if alone.len() == 1 { ("Volume", "has") } else { ("Volumes", "have") };
+    let (volume, has) = if alone.len() == 1 { ("volume", "has") } else { ("volumes", "have") };
     match alone.is_empty() {
         true => format!("replicas of {number} on this disk are unavailable until the disk is back"),
         false => format!(
-            "replicas of {number} on this disk are unavailable. {volume} {} {has} no other usable copy. Do not remove the disk",
+            "replicas of {number} are unavailable, and {volume} {} {has} no other usable copy. Do not remove the disk",
             text::listed(alone)
         ),
     }

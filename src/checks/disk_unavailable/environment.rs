@@ -48,7 +48,9 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, counts: &DiskCounts, nod
             Need::V2 => "only the v2 data engine needs them, and a label disables that engine on the node",
             Need::Encrypted if encrypted => "this cluster's encrypted volumes cannot be mounted on the node",
             Need::Encrypted => "only encrypted volumes need it, and this cluster has none",
-            Need::Packages => "RWX volumes need an NFS client, and encrypted volumes need cryptsetup",
+            Need::Packages => {
+                "the node cannot mount RWX volumes without an NFS client, or encrypted volumes without cryptsetup"
+            }
             Need::Some(who) => who,
         };
         let needed = match need {

@@ -46,11 +46,11 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome, away: &[(&LonghornNode, 
 fn impact(cluster: &Cluster) -> String {
     let volumes = &cluster.objects.volumes;
     let attached = volumes.iter().filter(|volume| volume.status.state == VolumeState::Attached).count();
-    let now = "no volume can attach, detach or rebuild, and Longhorn's objects are outdated";
+    let now = "no volume can attach, detach or rebuild. Longhorn's objects are outdated";
     match attached {
         0 => now.to_owned(),
         some => format!(
-            "{now}. Only the machines show whether I/O of {} continues",
+            "{now}: only the machines show whether I/O of {} continues",
             counted(some, "attached volume")
         ),
     }

@@ -141,13 +141,13 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
             format!(
                 "replicas of {} fail at their next write. {} has a healthy copy elsewhere",
                 counted(all, "volume"),
-                if all == 1 { "It" } else { "Each" }
+                if all == 1 { "The volume" } else { "Each volume" }
             ),
         ),
         (_, some) => (
             Severity::Critical,
             format!(
-                "writes fail to {}, because {} no healthy copy elsewhere",
+                "writes to {} fail, because {} no healthy copy elsewhere",
                 text::claims_of(&stuck),
                 if some == 1 { "it has" } else { "they have" }
             ),
@@ -163,7 +163,7 @@ fn is_exhausted(cluster: &Cluster, out: &mut Outcome, disk: &Disk) -> bool {
         finding
             .volumes(volumes)
             .since(age.since_or_later())
-            .fact(format!("{} of {} is free", bytes(free), bytes(all)))
+            .fact(format!("{} of the disk's {} is free", bytes(free), bytes(all)))
             .fact(age.evidence()),
     );
     true

@@ -63,7 +63,7 @@ causes! {
         fix "<known_error>Read the end of the UI pod's previous log, and fix the error there. Until then, use kubectl." [
             read "kubectl -n <namespace> logs <pod> --previous --tail=20", read "kubectl -n <namespace> describe pod <pod>",
         ]
-        way UI_WITHOUT_BACKEND "it cannot resolve longhorn-backend"
+        way UI_WITHOUT_BACKEND "the UI cannot resolve longhorn-backend"
             fix "Check that Service longhorn-backend exists and that cluster DNS answers on node <node>. The UI then starts within five minutes." [
                 read "kubectl -n <namespace> get services",
                 read "kubectl -n kube-system get pods -l k8s-app=kube-dns -o wide",

@@ -279,7 +279,7 @@ fn by_api(cluster: &Cluster, pod: &Pod) -> Option<(&'static Cause, Evidence)> {
         let managers = cluster.instance_managers_on(name).count();
         let managers = counted(managers, "instance manager");
         let fact = format!(
-            "nodes.longhorn.io {name} lacks the condition MountPropagation and has {managers}, so its manager is not syncing it"
+            "nodes.longhorn.io {name} lacks the condition MountPropagation and has {managers}, so the node's manager is not syncing it"
         );
         return found(&causes::NODE_NOT_SYNCED, fact);
     }

@@ -44,7 +44,7 @@ causes! {
             read IMAGES,
             change "kubectl -n <namespace> patch volumes.longhorn.io <object> --type merge -p '{\"spec\":{\"numberOfReplicas\":<value>}}'",
         ]
-        way SURPLUS "more replicas are running than numberOfReplicas"
+        way SURPLUS "more replicas are running than numberOfReplicas allows"
             fix "Raise the volume's numberOfReplicas to the number of running replicas, and lower it again after the engine upgrade. This release \
                  waits until both numbers are equal."
         way SAME_COMMIT "both images were built from the same commit"

@@ -212,7 +212,7 @@ fn told(
     let nodes: Vec<&str> = missing.iter().map(|missing| missing.node).collect();
     let mut finding = finding.volumes(volumes.into_iter().map(|volume| cluster.volume_ref(volume)).collect());
     finding = finding.fact(format!(
-        "engine image {name}: state {}, nodeDeploymentMap is not true for {}",
+        "engine image {name} is in state {}, and nodeDeploymentMap is not true for {}",
         image.status.state.as_str(),
         text::listed(&nodes)
     ));

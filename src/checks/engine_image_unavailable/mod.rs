@@ -89,7 +89,7 @@ fn incompatible(cluster: &Cluster, image: &EngineImage) -> Finding {
     .volumes(users.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect())
     .impact("volumes that use this image cannot attach, and attached ones cannot be managed")
     .fact(format!(
-        "engine image {name}: state {}, incompatible {}",
+        "engine image {name} is in state {}, and status.incompatible is {}",
         image.status.state.as_str(),
         image.status.incompatible
     ))
@@ -129,7 +129,7 @@ fn find_unknown(cluster: &Cluster, out: &mut Outcome) {
             )
             .since(age.since)
             .volumes(volumes.iter().map(|name| cluster.volume_ref(name)).collect())
-            .impact("these volumes cannot attach, or their engines cannot be upgraded")
+            .impact("volumes that use this image cannot attach, or their engines cannot be upgraded")
             .with(Name::Image, image)
             .fact(format!("no EngineImage exists for the image of volume {}", text::listed(&volumes)))
             .fact(age.evidence()),

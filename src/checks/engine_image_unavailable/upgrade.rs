@@ -64,7 +64,7 @@ fn same_commit(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
             .way(&causes::SAME_COMMIT)
             .since(age.since)
             .volumes(vec![cluster.volume_ref(name)])
-            .impact("none: the running engine is the same")
+            .impact("none: both images contain the same engine")
             .fact(format!("the volume's spec has image {to}, its engine runs {from}, and both were built from commit {same}")),
         );
     }
@@ -120,7 +120,7 @@ fn finding(cluster: &Cluster, volume: &Volume, new: &[&Replica]) -> Finding {
     .volumes(vec![cluster.volume_ref(name)])
     .impact("the volume cannot migrate, and failed replicas stay, until the upgrade ends. I/O continues on the old image")
     .fact(format!("the volume's spec has image {to}, but its engine runs {from}"))
-    .fact(format!("{} with the new image, {} in use by the engine, numberOfReplicas is {wanted}", counted(new.len(), "replica"), old));
+    .fact(format!("the volume has {} with the new image, its engine uses {}, and numberOfReplicas is {wanted}", counted(new.len(), "replica"), old));
     let allowed = manager_release(cluster).is_some_and(|release| release.has_fix(SURPLUS_ALLOWED));
     if old > wanted && !allowed {
         finding = finding.with(Name::Value, old.to_string()).way(&causes::SURPLUS);

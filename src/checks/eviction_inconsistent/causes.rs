@@ -46,7 +46,7 @@ causes! {
             change "kubectl -n <namespace> patch replicas.longhorn.io <replica> --type merge -p '{\"spec\":{\"evictionRequested\":false}}'",
         ];
     SUSPENDED_NODE_DOWN = warning "suspended_node_down"
-        "eviction is requested on a node that is down: Longhorn suspends it silently"
+        "eviction is requested on a node that is down, so Longhorn silently suspends the eviction"
         fix "Bring node <node> back and wait until its disk is empty. If the node is lost, delete it in Kubernetes only once every volume has a \
              healthy replica elsewhere."
             [read ON_NODE, read NODE, read "kubectl -n <namespace> get volumes.longhorn.io"]

@@ -126,8 +126,8 @@ impl<'a> CopyView<'a> {
             .fact(format!("disk {uuid} is in spec.diskFileSpecMap but not in status.diskFileStatusMap"))
             .maybe(twin.map(|twin| {
                 format!(
-                    "disk {twin} begins with the same four characters. Up to 1.9.1, such disks share one backing image manager, so one of them gets \
-                     no copy"
+                    "disks {twin} and {uuid} begin with the same four characters. Up to 1.9.1, such disks share one backing image manager, so one \
+                     disk gets no copy"
                 )
             }))
             .maybe(manager_not_ready(self.cluster, node))
@@ -158,12 +158,12 @@ impl<'a> CopyView<'a> {
         .at("", uuid)
         .fact(format!("no nodes.longhorn.io lists disk {uuid} in status.diskStatus"))
         .maybe(unknown.then(|| {
-            "disk {uuid} may be one of those that have no UUID in their node's status yet".to_owned()
+            format!("disk {uuid} is perhaps one of those that have no UUID in their node's status yet")
         }))
         .fact(if heals {
-            "this release removes such copies automatically, but has not done so"
+            "this release removes copies on unlisted disks automatically, but this copy is still there"
         } else {
-            "releases before 1.9.2 and 1.10.0 never remove such a copy"
+            "releases before 1.9.2 and 1.10.0 never remove a copy on an unlisted disk"
         })
         .impact("Longhorn still counts the lost copy, so the image may have no usable copy left")
         .not_before(image.metadata.created());
@@ -282,7 +282,7 @@ impl<'a> CopyView<'a> {
                 .at(node, place.name)
                 .volumes(volumes(self.cluster, &[replica]))
                 .fact(format!(
-                    "spec.failedAt is set, and backing image {image} no longer has a copy on that disk"
+                    "the replica's spec.failedAt is set, and backing image {image} no longer has a copy on its disk"
                 ))
                 .fact("this release removes copies that replicas still need (fixed in 1.8.2 and 1.9.1)")
                 .impact("the failed replica stays, so the node or disk never becomes empty")
@@ -337,7 +337,10 @@ impl<'a> CopyView<'a> {
             self.object(image),
             format!("backing image {name} has no usable copy"),
         )
-        .fact(api(format!("copies: {}", states.join(", "))).quoting(said.unwrap_or_default()))
+        .fact(
+            api(format!("copies of the backing image: {}", states.join(", ")))
+                .quoting(said.unwrap_or_default()),
+        )
         .not_before(changed);
         let volumes = self.volumes_of(name);
         Some(match volumes.is_empty() && self.cluster.can_read(Resource::Volumes) {

@@ -105,7 +105,7 @@ fn scheduling_allowed(cluster: &Cluster, node: &LonghornNode, found: &mut Report
             )
             .at(name, disk)
             .fact(format!(
-                "{what}: evictionRequested and allowScheduling are both true, which the webhook rejects, so the request is older than the webhook or \
+                "{what}: evictionRequested and allowScheduling are both true. The webhook rejects that, so the request is older than the webhook or \
                      bypassed it"
             ))
             .impact("replicas leave and return, so eviction may never end. The webhook may reject node updates that new instance managers need")
@@ -137,7 +137,7 @@ fn disk_keys(cluster: &Cluster, node: &LonghornNode) -> Option<Candidate> {
             format!("{name}'s spec and status list different disks, so the webhook rejects its changes"),
         )
         .at(name, "")
-        .fact(format!("only in spec.disks: {}. Only in status.diskStatus: {}", list(&new), list(&old)))
+        .fact(format!("disks only in spec.disks: {}. Only in status.diskStatus: {}", list(&new), list(&old)))
         .passes(works && spec.keys().any(|name| status.contains_key(name)))
         .maybe(manager_not_ready(cluster, name))
         .impact("eviction on this node cannot be requested or cancelled")

@@ -24,7 +24,7 @@ causes! {
             read ON_NODE,
             change "kubectl -n <namespace> patch settings.longhorn.io <setting> --type merge -p '{\"value\":\"<value>\"}'",
         ] proven "the budget names a different node from its instance manager's, so it protects nothing there; every other budget stays"
-        way OF_ANOTHER_NODE "the budget belongs to another node"
+        way OF_ANOTHER_NODE "the PodDisruptionBudget belongs to another node"
             fix "Delete the PodDisruptionBudget: Longhorn recreates it. In 1.3.3, 1.4.2 and later, the new budget selects the right node." [
                 read "kubectl -n <namespace> get poddisruptionbudgets -o yaml",
                 change "kubectl -n <namespace> delete poddisruptionbudget <object>",
@@ -71,7 +71,7 @@ causes! {
                 read "kubectl get nodes",
                 read ON_NODE,
             ]
-        way NOTHING_LEFT "the budget is obsolete"
+        way NOTHING_LEFT "nothing is left to protect"
             fix "Find out from the longhorn-manager's log on <node> why it has not removed the PodDisruptionBudget. If no engine or replica runs in that \
                  node's instance manager, delete the budget." [
                 read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <object>",

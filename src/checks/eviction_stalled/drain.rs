@@ -95,7 +95,9 @@ fn misdirected_finding(cluster: &Cluster, budget: &PodDisruptionBudget, node: &K
         .since(cordoned)
         .severity(if lasting { Severity::Warning } else { Severity::Info })
         .impact(DRAIN_WAITS)
-        .fact(format!("the budget selects node {node}, but instance manager {name} is on another node"))
+        .fact(format!(
+            "the PodDisruptionBudget selects node {node}, but instance manager {name} is on another node"
+        ))
         .way(&causes::OF_ANOTHER_NODE)
 }
 
@@ -148,7 +150,7 @@ impl<'a> DrainView<'a> {
         }
         if advances {
             finding = finding
-                .fact("replicas are moving off the node: one is being copied, or the last one moved within half an hour");
+                .fact("replicas are moving off the node: a copy is running, or the last replica moved within half an hour");
         }
         let severity = if blocks || left { Severity::Warning } else { Severity::Info };
         out.report(finding.severity(severity));
@@ -199,7 +201,7 @@ impl<'a> DrainView<'a> {
         let moved = of_deployments().find(|pod| pod.metadata.created().is_some_and(soon))?;
         let (name, now_on) = (&moved.metadata.name, &moved.spec.node_name);
         Some(format!(
-            "all Deployment pods have left the node, and {name} was created on {now_on} soon after the cordon, so a drain is under way"
+            "all Deployment pods have left the node, and {name} was created on {now_on} soon after the cordon. Probably a drain is under way"
         ))
     }
 
@@ -210,18 +212,18 @@ impl<'a> DrainView<'a> {
             Blocker::Replicas(left) => {
                 let (policy, last) = (&self.budgets.policy, left.len() == 1);
                 let which = if last { "the last replica has" } else { &format!("{} replicas have", left.len()) };
-                let text = format!("node-drain-policy {policy} keeps the budget until {which} left");
+                let text = format!("node-drain-policy {policy} keeps the PodDisruptionBudget until {which} left");
                 (text, &causes::REPLICAS_LEAVE, volumes(cluster, left))
             }
             Blocker::OnUnknownNode(lost) => {
                 let [count, names] = named(lost);
-                let why = "on a node that is missing from Kubernetes, so Longhorn stops looking for protected copies";
-                (format!("{count} {why}: {names}"), &causes::ON_UNKNOWN_NODE, volumes(cluster, lost))
+                let why = "on a node that is missing from Kubernetes";
+                (format!("Longhorn stops looking for protected copies because of {count} {why}: {names}"), &causes::ON_UNKNOWN_NODE, volumes(cluster, lost))
             }
             Blocker::Unprotected(left) => {
                 let ([count, names], policy) = (named(left), &self.budgets.policy);
                 let why = "without a healthy, protected copy on another node";
-                let text = format!("node-drain-policy {policy} keeps the budget because of {count} {why}: {names}");
+                let text = format!("node-drain-policy {policy} keeps the PodDisruptionBudget because of {count} {why}: {names}");
                 (text, &causes::UNPROTECTED, volumes(cluster, left))
             }
             Blocker::Nothing => (

@@ -18,7 +18,7 @@ causes! {
             read "kubectl describe node <node>",
             read "kubectl -n <namespace> get pods -l app=longhorn-manager --field-selector spec.nodeName=<node>",
         ]
-        way LIMITED "it reached its memory limit"
+        way LIMITED "its memory limit was reached"
             fix "Raise or remove the pod's memory limit (set by a LimitRange, a policy or v2's CPU pinning). Until then, do not \
                  restart other instance managers: new pods get that limit."
         way LEAKS_MEMORY "v1.11.0 leaks memory"
@@ -89,8 +89,8 @@ causes! {
             ]
         ways REFUSED;
     NODE_CORDONED = info "node_cordoned"
-        "the node is cordoned, so Longhorn creates no instance manager pod there (expected during a drain)"
-        but "warning if a volume is to attach there", changed_by: BY_CORDON
+        "the node is cordoned, so Longhorn creates no instance manager pod there, as expected during a drain"
+        but "warning if a volume must attach there", changed_by: BY_CORDON
         fix "Uncordon <node> if its maintenance is over: Longhorn then starts the pod. Until then, do not drain or restart another node."
             [read "kubectl get node <node>", change "kubectl uncordon <node>"];
     NODE_DOWN = warning "node_down" "the instance manager's node is down"

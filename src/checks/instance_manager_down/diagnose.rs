@@ -85,8 +85,8 @@ fn lost(cluster: &Cluster, im: &InstanceManager) -> ManagerTrouble {
     if let Some(down) = nodes::down(cluster, &im.spec.node_id) {
         return away(cluster, &im.spec.node_id, down);
     }
-    let said = "the node is up, but the instance manager's state is unknown: Longhorn writes that whenever nodes.longhorn.io reports the node as \
-                deleted or not Ready, even for a moment";
+    let said = "the node is up, but the instance manager's state is unknown. Longhorn sets that state whenever nodes.longhorn.io reports \
+                the node as deleted or not Ready, even for a moment";
     let says = "is in state unknown, although its node is up";
     let mut trouble = ManagerTrouble::plain(&causes::NODE_DOWN, says, Hits::Attaching, vec![api(said)]);
     trouble.evidence.extend(nodes::manager_trouble(cluster, &im.spec.node_id));
@@ -106,7 +106,7 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
         return ManagerTrouble { way: Some(&causes::NODE_GONE), ..trouble };
     }
     if let Some(said) = nodes::said_by_kubelet(cluster, node) {
-        let text = format!("node {node}: Ready is False: {}", text::quoted(said));
+        let text = format!("node {node} is not Ready: {}", text::quoted(said));
         trouble.evidence.push(api(text).quoting(said));
         if let Some((way, event)) = nodes::way_of_kubelet(cluster, node, said) {
             trouble.way = Some(way);
@@ -117,7 +117,7 @@ fn away(cluster: &Cluster, node: &str, down: Evidence) -> ManagerTrouble {
     let since = trouble.since.filter(|since| cluster.age(*since) < NODE_AWAY);
     if let Some((since, until)) = since.and_then(|since| Some((since, since.checked_add(NODE_AWAY).ok()?))) {
         let text = format!(
-            "the node has been down since {since} (a reboot can take until {until}), and I/O of volumes attached there is hanging"
+            "the node has been down since {since} (a reboot can take until {until}). I/O of volumes attached there is hanging"
         );
         trouble.evidence.push(api(text));
     }
@@ -215,7 +215,8 @@ fn not_running(
 fn cordoned(cluster: &Cluster, node: &str, said: Evidence) -> ManagerTrouble {
     let cordoned = api(format!("node {node} is cordoned: Longhorn creates no instance manager pod there"));
     let since = nodes::cordoned_since(cluster, node);
-    let evidence = [Some(said), Some(cordoned), since.map(|at| api(format!("it was cordoned at {at}")))];
+    let evidence =
+        [Some(said), Some(cordoned), since.map(|at| api(format!("node {node} was cordoned at {at}")))];
     let evidence = evidence.into_iter().flatten().collect();
     let says = "has no pod because the node is cordoned";
     let trouble = ManagerTrouble::plain(&causes::NODE_CORDONED, says, Hits::Attaching, evidence);
@@ -332,7 +333,7 @@ fn aged(
     mut evidence: Vec<Evidence>,
 ) -> ManagerTrouble {
     if since.is_none() {
-        evidence.push(api("start time unknown"));
+        evidence.push(api("the start time is unknown"));
     }
     let open = nodes::open_since(cluster, &im.spec.node_id);
     let since = since.max(open.filter(|open| cluster.age(*open) < patience));
@@ -412,11 +413,11 @@ fn unlabelled(fleet: &InstanceManagers, im: &InstanceManager, old: bool) -> Opti
     let release = fleet.code_on(&im.spec.node_id)?;
     (!old && !missing.is_empty()).then(|| {
         let (hits, then) = match removes_unlabelled(release) {
-            true => (Hits::Running, "removes such an instance manager at the node's next sync"),
-            false => (Hits::Starts, "cannot find such an instance manager, so it cannot sync the node"),
+            true => (Hits::Running, "removes it at the node's next sync"),
+            false => (Hits::Starts, "cannot find it, so it cannot sync the node"),
         };
-        let evidence =
-            vec![api(format!("the object lacks labels {}, and {release} {then}", missing.join(", ")))];
+        let labels = missing.join(", ");
+        let evidence = vec![api(format!("the instance manager lacks labels {labels}, and {release} {then}"))];
         let says = "lacks the labels by which Longhorn finds it";
         ManagerTrouble::plain(&causes::LABEL_MISSING, says, hits, evidence)
     })

@@ -11,7 +11,7 @@ const OBJECTS: &str = "kubectl -n <namespace> get engines.longhorn.io,replicas.l
 const NODE: &str = "kubectl get node <node>";
 
 ways! { SHARDED:
-    SHARDS "Longhorn can remove it while shards are running in it"
+    SHARDS "Longhorn can remove the instance manager despite running shards"
         fix "Detach the volumes of these shards now. Until they are detached, do not restart the node's longhorn-manager: the restart would remove their \
              instance manager." [read VOLUMES, read CONTENT];
 }
@@ -65,11 +65,11 @@ causes! {
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims";
     REPLICA_HELD = info "replica_held"
         "a replica runs in the old instance manager (expected until its volume is upgraded, rebuilt or attached again)"
-        fix "Upgrade the engines of volumes with a replica in this instance manager, or detach and reattach these volumes. Their replicas then move to \
+        fix "Upgrade the engines of volumes with a replica in this instance manager, or reattach these volumes. Their replicas then move to \
             the default instance manager. This is not urgent."
             [read VOLUMES, read CONTENT]
             proven "someone chose the moment; the command does not run if the StatefulSet would delete its claims"
-        way NO_LIVE_UPGRADE "it serves the v2 data engine"
+        way NO_LIVE_UPGRADE "the instance manager serves the v2 data engine"
             fix "Detach and attach the volumes at a convenient time: their replicas then move to the default instance manager. The v2 data \
                  engine has no live upgrade.";
     NODE_DOWN = info "node_down" "the node is down, so Longhorn keeps the old instance manager until the node is back"

@@ -132,7 +132,7 @@ fn idle<'a>(
             EvidenceSource::History
                 .says(format!("seen in this state since {since}, {} ago", duration(cluster.age(since)))),
         ),
-        None => evidence.push(api("start time unknown (the object does not record it)")),
+        None => evidence.push(api("the start time is unknown (the object does not record it)")),
     }
     let why = if long || trouble.is_some() { &causes::CLEANUP_STUCK } else { &causes::CLEANUP_PENDING };
     evidence.extend(trouble);

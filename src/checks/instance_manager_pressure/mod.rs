@@ -305,7 +305,7 @@ fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Opti
     let degraded: Vec<_> = degraded.map(|volume| cluster.volume_ref(&volume.metadata.name)).collect();
     Some(match degraded.is_empty() {
         true => {
-            finding.impact("its engines and replicas use the pod network: other nodes may fail to reach them")
+            finding.impact("the instance manager's engines and replicas use the pod network: other nodes may fail to reach them")
         }
         false => finding
             .severity(Severity::Warning)

@@ -173,7 +173,7 @@ impl<'a> Aftermath<'a> {
             hits.engine_of(volume);
         }
         for (at, volume) in of(&self.remounted) {
-            hits.facts.push(format!("volume {volume}: its engine had died; remountRequestedAt is {at}"));
+            hits.facts.push(format!("volume {volume}: its engine had died, and remountRequestedAt is {at}"));
             hits.engine_of(volume);
         }
         hits.volumes.remove("");

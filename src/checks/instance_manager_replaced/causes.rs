@@ -12,7 +12,7 @@ ways! { PROBE:
         fix "Check the network between the node and its own pods: the kubelet's probe could not connect. If several nodes are affected, \
              check the CNI plugin, firewall and storage network."
         [read ON_NODE, read UNHEALTHY];
-    UNREACHABLE_STORAGE "its probe could not connect (it is in a storage network)"
+    UNREACHABLE_STORAGE "its probe could not connect (the pod uses a storage network)"
         fix "Check the network between the node and its own pods: the kubelet's probe could not connect. If several nodes are affected, check the \
              CNI, firewall and setting storage-network (<value>)."
         [read ON_NODE, read UNHEALTHY];

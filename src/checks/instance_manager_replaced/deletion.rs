@@ -9,10 +9,10 @@ use crate::longhorn::*;
 
 /// Who may stop a pod without a trace of it in a recording.
 const CANDIDATES: &str =
-    "its kubelet stopped the pod because of a deletion, an eviction (such as a drain) or a lost sandbox";
+    "the kubelet stopped the pod because of a deletion, an eviction (such as a drain) or a lost sandbox";
 
 /// The same beside a probe that failed: where Events were held back or are gone, that may be why.
-const PROBED: &str = "its kubelet stopped the pod because of a deletion, an eviction (such as a drain) or the liveness probe (although its Events show too few failures)";
+const PROBED: &str = "the kubelet stopped the pod because of a deletion, an eviction such as a drain, or its liveness probe (although Events show too few failures)";
 
 /// Nothing else says how it ended.
 pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
@@ -48,7 +48,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
             sandbox_lost(scene, stopped)
         }
         (Asked::No, Some(_)) => Judged::new(ReplacementVerdict::Unknown, stopped)
-            .detail("its kubelet stopped the pod, and only the Event names the reason"),
+            .detail("the kubelet stopped the pod, and only the Event names the reason"),
         (Asked::No, None) => by_itself(scene),
         (Asked::Unknown, Some(_)) if unharmed || left(scene) => {
             idle(scene, stopped, ReplacementVerdict::StoppedIdle)
@@ -61,7 +61,7 @@ pub fn judge(scene: &ReplacementScene, stop: Option<&Stop>) -> Judged {
                 false => (ReplacementVerdict::Unknown, PROBED),
             };
             evidence.extend(failures.into_iter().map(quote));
-            evidence.push(fingerprint("it is unknown whether its deletion was requested first"));
+            evidence.push(fingerprint("it is unknown whether the pod's deletion was requested first"));
             Judged::new(verdict, evidence).detail(detail)
         }
         (Asked::Unknown, None) => untold(scene, unharmed),
@@ -114,7 +114,7 @@ fn idle(scene: &ReplacementScene, mut evidence: Vec<Evidence>, otherwise: Replac
         ));
         return Judged::new(ReplacementVerdict::SettingsSync, evidence);
     }
-    let seen = scene.successor.map_or("its successor cannot be read", |_| {
+    let seen = scene.successor.map_or("the pod that replaced it cannot be read", |_| {
         "the pod's successor has the same PriorityClass, CPU request, liveness probe, tolerations and node selector, and no setting is pending"
     });
     evidence.push(api(format!("nothing ran in the pod. Who stopped it is unknown: {seen}")));
@@ -133,26 +133,29 @@ fn by_itself(scene: &ReplacementScene) -> Judged {
     let (text, detail) = match scene.ended() {
         Some(ended) if ended.exit_code == 137 && kept => (
             "exit code 137, and no kubelet event reports that the pod was stopped".to_owned(),
-            "its process was killed by the kernel (out of memory) or by someone on the node",
+            "the pod's process was killed by the kernel (out of memory) or by someone on the node",
         ),
         Some(ended) if ended.exit_code == 137 => (
             "exit code 137, and events of that time are not kept".to_owned(),
-            "its process was killed by its kubelet (a failed probe or a deletion), by the kernel (out of memory) or by someone on the node",
+            "the pod's process was killed by the kubelet (a failed probe or a deletion), by the kernel (out of memory) or by someone on the node",
         ),
         Some(ended) if kept => (
             format!("exit code {}, and no kubelet event reports that the pod was stopped", ended.exit_code),
-            "its process ended by itself",
+            "the pod's process ended by itself",
         ),
         Some(ended) => (
             format!("exit code {} does not name a cause", ended.exit_code),
-            "its process ended by itself, or its kubelet stopped it",
+            "the pod's process ended by itself, or the kubelet stopped it",
         ),
         None if kept => (
-            "no kubelet event reports that the pod was stopped, so it was neither deleted nor killed by a probe"
+            "no kubelet event reports that the pod was stopped, which rules out a deletion or a failed probe"
                 .to_owned(),
-            "its process ended by itself, probably because of a panic or a lack of memory",
+            "the pod's process ended by itself, probably because of a panic or a lack of memory",
         ),
-        None => ("no object records how its container ended".to_owned(), "no object records how its container ended"),
+        None => (
+            "no object records how the pod's container ended".to_owned(),
+            "no object records how the pod's container ended",
+        ),
     };
     evidence.push(fingerprint(text));
     Judged::new(ReplacementVerdict::Unknown, evidence).detail(detail)

@@ -135,13 +135,13 @@ impl Judged {
     fn evicted(message: &str, evidence: Vec<Evidence>) -> Self {
         let judged = Judged::new(ReplacementVerdict::Evicted, evidence);
         if message.starts_with("Preempted by ") || message.contains("preempting to accommodate") {
-            let text = "the scheduler evicted it to make room for a pod with a higher PriorityClass";
+            let text = "the scheduler evicted the pod to make room for a pod with a higher PriorityClass";
             return Judged { way: Some(&causes::PREEMPTED), ..judged.detail(text) };
         }
         let first = message.split(". ").next().unwrap_or_default().trim().trim_end_matches('.');
         match first.strip_prefix("Pod was rejected: ").unwrap_or(first) {
-            "" => judged.detail("its kubelet evicted it"),
-            first => judged.detail(format!("its kubelet evicted it: {first}")),
+            "" => judged.detail("the kubelet evicted the pod"),
+            first => judged.detail(format!("the kubelet evicted the pod: \"{first}\"")),
         }
     }
 }
@@ -220,7 +220,7 @@ fn by_pod_status(scene: &ReplacementScene) -> Option<Judged> {
         // replicas that failed with it are taken up again when the node is back
         "EvictionByEvictionAPI" if !scene.hits.engines => Judged::new(ReplacementVerdict::Drained, evidence),
         "EvictionByEvictionAPI" => Judged::new(ReplacementVerdict::Evicted, evidence)
-            .detail("it was evicted through the API, as a drain does, while volumes ran in it"),
+            .detail("the pod was evicted through the API, as in a drain, while volumes ran in it"),
         _ => Judged::evicted(&target.message, evidence),
     })
 }
@@ -242,7 +242,7 @@ fn by_loss(scene: &ReplacementScene) -> Option<Judged> {
         }
         ("ContainerStatusUnknown", None) => Some(
             Judged::new(ReplacementVerdict::Unknown, vec![said])
-                .detail("the kubelet could not find its container"),
+                .detail("the kubelet could not find the pod's container"),
         ),
         _ => None,
     }

@@ -73,7 +73,7 @@ impl<'a> NodeStory<'a> {
         let rebooted = || {
             let mut reboots = cluster.events_about_node(name).filter(|event| event.is_reboot());
             let event = reboots.find(|event| event.last_seen().is_some_and(near))?;
-            Some(EvidenceSource::Event.says(format!("event Rebooted: {}", event.message)))
+            Some(EvidenceSource::Event.says(format!("event Rebooted: \"{}\"", event.message)))
         };
         // Longhorn makes the next pod after a back-off of up to two minutes
         let shortly = |moment: Timestamp| {
@@ -84,7 +84,7 @@ impl<'a> NodeStory<'a> {
             .events_about_node(name)
             .find(|event| event.is_oom_of_instance_manager() && event.last_seen().is_some_and(shortly));
         let out_of_memory =
-            killed.map(|event| EvidenceSource::Event.says(format!("event SystemOOM: {}", event.message)));
+            killed.map(|event| EvidenceSource::Event.says(format!("event SystemOOM: \"{}\"", event.message)));
         let trouble = nodes::down(cluster, name).or_else(rebooted).or_else(back);
         let cordons = cordons(cluster, name).collect();
         NodeStory { name, node, trouble, out_of_memory, returned, seen, cordons }

@@ -258,7 +258,7 @@ fn what_the_kubelet_did_not_stop_ended_by_itself() {
     let (cause, text) = said(&killed, &earlier);
     assert!(cause == "unknown" && text.contains("killed by the kernel (out of memory)"), "{cause}: {text}");
     let (_, text) = said(&last("Running", ""), &earlier);
-    assert!(text.contains("neither deleted nor killed by a probe"), "{text}");
+    assert!(text.contains("which rules out a deletion or a failed probe"), "{text}");
     // events that were not kept tell nothing
     let (_, text) = said(&killed, "");
     assert!(text.contains("(a failed probe or a deletion), by the kernel"), "{text}");

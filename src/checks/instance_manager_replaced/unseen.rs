@@ -164,8 +164,8 @@ pub(super) fn end<'a>(
     evidence.extend(before.rejection.map(kubelet::quote));
     evidence.push(api(format!("the pod was created at {made}, long after its instance manager ({began})")));
     evidence.push(api(
-        "the previous pod's end was not observed, so the cause is inferred (unknown: whether it was deleted first, how its container ended, its \
-         node's state)",
+        "the previous pod's end was not observed, so the cause is inferred. No one saw whether the pod was deleted \
+         first, how its container ended, or its node's state",
     ));
     let verdict = judged.verdict;
     // a drained node has none for as long as it is cordoned, often for longer than Events are kept

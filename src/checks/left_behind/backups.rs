@@ -56,7 +56,10 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) {
                         api(format!("backup {name}: {}", text::quoted(said))).quoting(said)
                     }),
                 )
-                .fact(format!("deleted, the earliest first: {}", text::listed(&names))),
+                .fact(format!(
+                    "these backups are being deleted, the earliest first: {}",
+                    text::listed(&names)
+                )),
         );
     }
 }

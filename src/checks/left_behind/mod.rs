@@ -73,7 +73,7 @@ causes! {
         fix "Read the Backup's message and the managers' logs: usually the store's credentials lack permission to remove objects. Longhorn \
              retries. Do not remove finalizers: the data would stay."
             [read "kubectl -n <namespace> logs -l app=longhorn-manager --prefix --tail=-1 | grep -i 'delete.*backup'", read TARGETS]
-        way RETAINED "the store's retention protects them"
+        way RETAINED "the store's retention protects backups"
             fix "Compare the bucket's retention (object lock) with the recurring jobs' retain: the store rejects deletions before the retention \
                  ends. Shorten the retention, or raise retain. Do not remove finalizers." [read "kubectl -n <namespace> get \
                  recurringjobs.longhorn.io", read TARGETS];
@@ -85,7 +85,7 @@ causes! {
             read "kubectl -n <namespace> get settings.longhorn.io orphan-resource-auto-deletion",
             read "kubectl -n <namespace> get backups.longhorn.io -l backup-volume=<object>",
         ]
-        way VANISHED "volumes are gone, but their data is left in orphans"
+        way VANISHED "volumes are missing, but their data is in orphans"
             fix "Keep all Orphans: they hold the volume's newest data. Check whether etcd was rolled back. Then restore volume <object> from its newest \
                  backup, or recover it from a replica directory." proven "no object has its name, so nothing is overwritten, and all Orphans stay";
     ORPHANS = info "orphans"
@@ -179,10 +179,12 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
             .impact(
                 "none for volumes. Every manager gets slower, and each leftover replica may take disk space.",
             )
-            .fact(format!("replicas: {healthy} healthy, {failed} failed"));
+            .fact(format!("the replicas include {healthy} healthy and {failed} failed ones"));
         let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
-            finding = finding.since(Some(first)).fact(format!("created between {first} and {last}"));
+            finding = finding
+                .since(Some(first))
+                .fact(format!("the replicas were created between {first} and {last}"));
         }
         out.report(finding);
     }
@@ -246,7 +248,7 @@ fn deletions(cluster: &Cluster, out: &mut Outcome) {
         let replicas = replicas.map(|one| format!("replica {} on {}", one.metadata.name, one.spec.node_id));
         let left: Vec<String> = engines.chain(replicas).collect();
         let left = match left.is_empty() {
-            true => "the engine and replicas have been deleted, so probably a snapshot is stuck".to_owned(),
+            true => "the engine and replicas have been deleted, so a snapshot is probably stuck".to_owned(),
             false => format!("these objects still exist: {}", text::listed(&left)),
         };
         let away = cluster.replicas_of(name).find_map(|one| nodes::down(cluster, &one.spec.node_id));
@@ -343,7 +345,7 @@ fn orphans(cluster: &Cluster, out: &mut Outcome, missing: &[&str]) {
             let of = |key| first.and_then(|orphan| orphan.spec.parameters.get(key)).map(|text| text.as_str());
             let named = of("DataName").or(of("InstanceName")).unwrap_or_default();
             finding = finding.fact(format!(
-                "{} of type {} (the oldest is {named})",
+                "the node has {} of type {} (the oldest is {named})",
                 counted(orphans.len(), "orphan"),
                 orphan_type.as_str()
             ));

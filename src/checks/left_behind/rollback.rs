@@ -100,8 +100,8 @@ pub fn find_vanished(cluster: &Cluster, out: &mut Outcome, gone: &BTreeMap<&str,
                 .way(Some(&VANISHED))
                 .since(since)
                 .impact("workloads that used the volume cannot start. Its data is intact until someone deletes the Orphans.")
-                .fact(format!("its replicas on {nodes} were orphaned at once, with those of other volumes"))
-                .fact("so etcd was probably restored from an older backup: Longhorn deletes a deleted volume's replicas with their data"),
+                .fact(format!("the volume's replicas on {nodes} were orphaned at once, with those of other volumes"))
+                .fact("etcd was probably restored from an older backup: Longhorn deletes a deleted volume's replicas with their data"),
         );
     }
 }
@@ -126,9 +126,9 @@ pub fn run(cluster: &Cluster, out: &mut Outcome, running: &StrayVolumes) {
             )
             .since(age.since)
             .impact("Longhorn cannot attach, rebuild or back up the volume. Its data is intact, in directories that Longhorn calls orphaned.")
-            .fact(format!("its engine and replicas run on {}, without Volume, Engine or Replica", text::listed(&Vec::from_iter(nodes))))
-            .facts(since.map(|since| format!("Longhorn has called its processes orphaned since {since}")))
-            .fact("so etcd was probably restored from an older backup: Longhorn ends a deleted volume's processes before its objects go"),
+            .fact(format!("the engine and replicas run on {}, but have no Volume, Engine or Replica", text::listed(&Vec::from_iter(nodes))))
+            .facts(since.map(|since| format!("Longhorn has reported the volume's processes as orphaned since {since}")))
+            .fact("etcd was probably restored from an older backup: Longhorn ends a deleted volume's processes before its objects go"),
         );
     }
 }

@@ -142,7 +142,7 @@ pub fn diagnose(
 fn describe(crash: &Loop<'_>) -> String {
     let restarts = counted(crash.restarts, "restart");
     let Some(end) = crash.end else {
-        return format!("{restarts}, and the kubelet recorded no last state");
+        return format!("the container has {restarts}, and the kubelet recorded no last state");
     };
     let run = match crash.run() {
         Some(run) => format!("after {} s", run.as_secs()),
@@ -154,7 +154,10 @@ fn describe(crash: &Loop<'_>) -> String {
         "" => String::new(),
         message => format!(": {}", quoted(message)),
     };
-    format!("{restarts}, and the last run ended with exit code {} ({reason}) {run}{message}", end.exit_code)
+    let code = end.exit_code;
+    format!(
+        "the container has {restarts}; its last run ended with exit code {code} ({reason}) {run}{message}"
+    )
 }
 
 impl<'c> CrashedManager<'c> {
@@ -236,7 +239,7 @@ impl<'c> CrashedManager<'c> {
                 "crash logs cannot be read ({reason}): grant 'get' on 'pods/log' in namespace {namespace} to learn the cause"
             ),
             None if self.cluster.is_recorded() => {
-                "the recording lacks the previous log of this container".to_owned()
+                "the recording lacks this container's previous log".to_owned()
             }
             None => match self.unread() {
                 Some(why) => format!("the previous log of this container could not be read ({why})"),

@@ -163,15 +163,17 @@ impl CrashedManager<'_> {
         }
         let past = passed.is_some() || seconds > FIRST_STEP_SECONDS;
         if let Some(passed) = passed {
-            self.add(EvidenceSource::Api, format!("iscsiadm was found: {passed}"));
+            self.add(EvidenceSource::Api, format!("the check for iscsiadm passed: {passed}"));
         }
         match past {
             true => self.among(
                 "exit code 1 came some seconds after the start, later than the check for iscsiadm",
-                "a port in use, a webhook that is unreachable or rejects the change, a conflict, or a missing CRD",
+                "a port in use, an unreachable or rejecting webhook, a conflict, or a missing CRD",
             ),
-            false => self
-                .among("exit code 1 came within a second of the start", "open-iscsi is missing, the manifest is from another release, or a port is in use"),
+            false => self.among(
+                "exit code 1 came within a second of the start",
+                "open-iscsi is missing, the manifest is from another release, or a port is in use",
+            ),
         }
         &causes::UNKNOWN
     }
@@ -243,7 +245,7 @@ impl CrashedManager<'_> {
         } else {
             self.among(
                 "exit code 1 is a fatal startup error, and the run time fits the upgrade of objects or a later step",
-                "a webhook that is unreachable or rejects the change, a conflict, a missing CRD, or a port in use",
+                "an unreachable or rejecting webhook, a conflict, a missing CRD, or a port in use",
             );
         }
         &causes::UNKNOWN
@@ -306,7 +308,7 @@ impl CrashedManager<'_> {
 
     /// Causes that fit, of which no fact of the API speaks for one.
     fn among(&mut self, text: &str, which: &str) {
-        self.candidates(&format!("{text}. Possible causes: {which} (no API object confirms any of them)"));
+        self.candidates(&format!("{text}. Possible causes (none confirmed by the API): {which}"));
     }
 
     fn candidates(&mut self, text: &str) {
@@ -316,5 +318,5 @@ impl CrashedManager<'_> {
 
 /// What a bug of the release and the fact that triggers it say together.
 fn of_issue(issue: &KnownIssue, fact: &str) -> String {
-    format!("the release has Longhorn issue {} ({}), and {fact}", issue.number, issue.effect)
+    format!("the release has Longhorn issue {} ({}). Here, {fact}", issue.number, issue.effect)
 }

@@ -258,7 +258,7 @@ impl CrashedManager<'_> {
             EvidenceSource::Log,
             match self.release {
                 Some(_) => "no known issue of this release has this stack trace",
-                None => "the release is unknown, so whether this is a known issue is unknown",
+                None => "the manager's release is unknown, so known issues cannot be compared",
             },
         );
         self.is_way(&causes::UNKNOWN_ERROR);

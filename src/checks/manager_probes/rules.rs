@@ -9,9 +9,9 @@ pub const ALERTS: &[Alert] = &[
     alert! { "LonghornManagerSlowStart",
         when: When::Found(&[&causes::SLOW_START]),
         for_: "5m",
-        summary: "A Longhorn manager exceeded its webhook wait during startup.",
-        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} exceeded its webhook wait during startup. \
-                      Without another Ready manager, it would crash-loop. Before the next upgrade, check node CPU, TLS Secrets and pod network.",
+        summary: "A Longhorn manager took longer to start than its release allows.",
+        description: "Manager pod {{ $labels.object }}{{ with $labels.node }} on node {{ . }}{{ end }} took longer to start than its release waits \
+                      for the webhook. Without another Ready manager, it would crash-loop. Before upgrading, check node CPU, TLS Secrets and pod network.",
         why: "The alert waits 5 min for a nearly complete startup to finish. The limit is the release's webhook wait (60 s from 1.5.0, 120 s from 1.9.2), \
               without waits for other nodes.",
     },

@@ -25,8 +25,8 @@ mod own {
                 read "kubectl auth can-i update leases.coordination.k8s.io --as=system:serviceaccount:<namespace>:longhorn-service-account -n <namespace>",
                 read "kubectl describe node <node>",
             ]
-            way LEASE_NOT_TAKEN "it cannot take the start Lease"
-                means "the start Lease has no holder although this manager tries to take it every 2 s, so the API server is unreachable or a \
+            way LEASE_NOT_TAKEN "the start Lease cannot be taken"
+                means "the start Lease has no holder although this manager tries to take it every 2 s. Probably the API server is unreachable or a \
                        permission is missing"
                 fix "Check that the service account may update Leases (kubectl auth can-i). If so, fix the manager's connection to the API \
                      server (CNI, kube-proxy, firewall). Deleting pods does not help."

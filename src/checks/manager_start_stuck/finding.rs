@@ -88,12 +88,12 @@ pub fn why_log_says_nothing(cluster: &Cluster, start: &UnderWay) -> Evidence {
     }
     let text = match history.crash_logs_denied() {
         Some(reason) => format!(
-            "the manager's log cannot be read ({reason}), so grant 'get' on 'pods/log' in namespace {} to learn the cause, perhaps {}",
+            "the manager's log cannot be read ({reason}). Grant 'get' on 'pods/log' in namespace {} to learn the cause, perhaps {}",
             cluster.namespace,
             candidates(start)
         ),
         None if cluster.is_recorded() => format!(
-            "the recording lacks the current run's log (POD.{CONTAINER}.log), so the cause is perhaps {}",
+            "the recording lacks the current run's log (POD.{CONTAINER}.log). The cause is unknown, perhaps {}",
             candidates(start)
         ),
         None => "the manager's log has not been read yet, or its node does not return it".to_owned(),

@@ -15,7 +15,7 @@ causes! {
         "the node's kernel lost iSCSI connections, through which v1 volumes reach their engines"
         fix "Check that the volumes on <node> are attached and writable. Restart pods whose file system is read-only. Then find out why the instance \
              manager stopped: that caused the errors." [read VOLUMES, read PODS, read EVENTS, read KERNEL]
-        way NONE_REPLACED "no instance manager was replaced at that time"
+        way NONE_REPLACED "no instance manager was replaced during the errors"
             fix "Check that the node's volumes are attached and writable. Then read the node's kernel log for what preceded the errors (memory, network, \
                  iscsid). Other iSCSI storage logs the same errors.";
     SHIM_DISCONNECTED = warning "shim_disconnected"

@@ -185,7 +185,7 @@ fn surroundings(cluster: &Cluster, scene: &IscsiScene) -> Vec<Evidence> {
         [Resource::Pods, Resource::InstanceManagers].into_iter().all(|kind| cluster.can_read(kind));
     if evidence.is_empty() {
         evidence.push(api(if readable {
-            "no instance manager on this node was replaced when the errors occurred, so the connections may belong to other storage"
+            "no instance manager on this node was replaced when the errors occurred, so perhaps the connections belong to other storage"
         } else {
             "instance managers or their pods cannot be read, so a replacement would not be seen"
         }));

@@ -26,11 +26,11 @@ causes! {
             fix "Give <value> its old node name <node> (hostname, or k3s node-name): Longhorn then finds its replicas. Until then, do not delete \
                  node <node>, replicas or orphans."
             [read "kubectl get nodes -o wide", read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -E '^    name:|diskUUID'"]
-        way ONLY_COPIES "no other node has a usable copy of a volume"
+        way ONLY_COPIES "a volume has no usable copy on another node"
             fix "Bring node <node> back, or add its disks to another node: only they have the data of <reason>. If the disks are lost, restore the \
                  volumes from a backup."
             [read "kubectl -n <namespace> get replicas.longhorn.io -l longhornnode=<node>", read "kubectl -n <namespace> get backups.longhorn.io"]
-        way LEFT_EMPTY "nothing is left on it"
+        way LEFT_EMPTY "nothing is left on the node"
             fix "Delete node <node> in Longhorn if it will not come back: no replica, engine or orphan is on it." [
                 change "kubectl -n <namespace> patch nodes.longhorn.io <node> --type merge -p '{\"spec\":{\"allowScheduling\":false}}'",
                 change "kubectl -n <namespace> delete nodes.longhorn.io <node>",

@@ -309,7 +309,7 @@ fn node_gone(cluster: &Cluster, node: &str, replicas: usize) -> Finding {
     .way(is_empty.then_some(&causes::LEFT_EMPTY).or(renamed.map(|_| &causes::RENAMED)).or(only))
     .with(Name::Reason, text::claims_of(&lost))
     .with(Name::Value, renamed.unwrap_or_default())
-    .facts(renamed.map(|other| format!("a disk of {other} has the diskUUID of one of {node}")))
+    .facts(renamed.map(|other| format!("a disk of {other} and a disk of {node} have the same diskUUID")))
     .node(node)
     .impact(match replicas {
         0 => format!("none: no replica is on {node}"),

@@ -71,14 +71,13 @@ fn run_new(cluster: &Cluster, pods: &BTreeMap<&str, Vec<&Pod>>, out: &mut Outcom
             && cluster.objects.longhorn_nodes.get(name).is_none()
             && nodes::kube_ready(cluster, name) == Some(true)
     };
-    let new = cluster.objects.kube_nodes.iter().filter(is_new);
-    let refused = new.filter_map(|node| {
-        let why = not_started::refused_on(cluster, DAEMON_SET, &node.metadata.name)?;
-        Some(finding(cluster, &node.metadata.name, None, Some(why), node.metadata.created()))
-    });
-    let found: Vec<_> = refused.collect();
-    let count = found.len();
-    found.into_iter().for_each(|finding| out.report(finding));
+    let mut count = 0;
+    for node in cluster.objects.kube_nodes.iter().filter(is_new) {
+        if let Some(why) = not_started::refused_on(cluster, DAEMON_SET, &node.metadata.name) {
+            count += 1;
+            out.report(finding(cluster, &node.metadata.name, None, Some(why), node.metadata.created()));
+        }
+    }
     count
 }
 

@@ -110,7 +110,7 @@ fn failed(cluster: &Cluster, image: &BackingImage, failure: Option<Failure>) -> 
     // its copy there is back with the disk, unless that holds the wrong data
     let lost = failure.filter(|failure| failure.short().is_none()).and_then(|_| lost_disk(cluster, image));
     let tries = match failure {
-        _ if lost.is_some() => "one of its copies is on a disk that is not ready",
+        _ if lost.is_some() => "a copy of the image is on a disk that is not ready",
         Some(failure) if !failure.is_retried => "Longhorn does not retry automatically",
         _ => "Longhorn retries the download at most every 5 min and gets the same file each time",
     };

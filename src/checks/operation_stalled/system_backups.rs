@@ -17,7 +17,7 @@ pub(super) fn run(cluster: &Cluster, out: &mut Outcome) {
             continue;
         }
         let object = Object { kind: Resource::BackupBackingImages, name: &meta.name };
-        let words = format!("state {}, {} %", status.state.as_str(), status.progress.0);
+        let words = format!("the state is {} at {} %", status.state.as_str(), status.progress.0);
         if status.state == BackupState::Error {
             let error = text::quoted(&status.error);
             let said = api(format!("{words}: {error}")).quoting(&status.error);
@@ -56,7 +56,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
                 let mut finding = object.failed(cluster, meta.created());
                 if let Some(error) = condition(&backup.status.conditions, "Error") {
                     let message = text::quoted(&error.message);
-                    let text = format!("condition Error, reason {}: {message}", error.reason);
+                    let text = format!("condition Error has reason {}: {message}", error.reason);
                     finding = finding.fact(api(text).quoting(&error.message));
                 }
                 out.report(finding);
@@ -74,7 +74,7 @@ fn system_backups(cluster: &Cluster, out: &mut Outcome) {
         let mark = state.as_str().to_owned();
         let work =
             Work { fact: "system_backup", object: &meta.name, mark, progress: 0, size: 0, begun, patience };
-        object.stalled(cluster, out, &work, &format!("state {}", state.as_str()));
+        object.stalled(cluster, out, &work, &format!("the state is {}", state.as_str()));
     }
 }
 

@@ -49,7 +49,7 @@ fn failed(cluster: &Cluster, restore: &SystemRestore) -> Finding {
     }
     let said = error.map(|error| {
         let (name, reason, quoted) = (&meta.name, &error.reason, text::quoted(&error.message));
-        api(format!("{name}: condition Error, reason {reason}: {quoted}")).quoting(&error.message)
+        api(format!("condition Error of {name} has reason {reason}: {quoted}")).quoting(&error.message)
     });
     finding.facts(said)
 }
@@ -64,7 +64,7 @@ fn stalled(cluster: &Cluster, out: &mut Outcome, restore: &SystemRestore, workin
         SystemRestoreState::Restoring | SystemRestoreState::InProgress => (TRIED_FOR_A_DAY, ""),
         _ => (STEP, ""),
     };
-    let words = format!("state {}{pod}", state.as_str());
+    let words = format!("the state is {}{pod}", state.as_str());
     let work = Work {
         fact: "system_restore",
         object: &meta.name,

@@ -159,7 +159,7 @@ fn not_attaching(cluster: &Cluster, out: &mut Outcome, volume: &Volume) {
             .impact("the standby volume is falling behind its source")
             .fact("the ticket of volume-restore-controller is not satisfied, and spec.nodeID is empty")
             .fact(format!(
-                "spec.fromBackup names {backup}, and the newest backup of its source is {}",
+                "spec.fromBackup names {backup}, and the newest backup of the source volume is {}",
                 text::quoted(last)
             ))
             .facts([age.evidence()])

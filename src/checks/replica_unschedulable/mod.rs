@@ -93,7 +93,7 @@ causes! {
                 read "kubectl get nodes -L node.longhorn.io/create-default-disk",
                 read "kubectl -n <namespace> get nodes.longhorn.io -o yaml | grep -A3 'disks:'",
             ]
-        way FILE_SYSTEM "it exceeds ext4's 16 TiB"
+        way FILE_SYSTEM "ext4 allows only 16 TiB"
             fix "Create the claim again with less than 16 TiB, or add XFS disks. ext4 limits each replica file to 16 TiB."
         way CORDONED "other nodes are cordoned"
             fix "Uncordon <node> if its maintenance is over: Longhorn then places the replica."
@@ -247,9 +247,9 @@ fn finding(
         .fact(text::with_quote(says, &scheduled.message))
         .impact(impact(&whose, placed, wanted, volume.status.robustness.as_str()))
         .facts(text::first_ten(&shown, "disk", |refusal| refusal.text.clone()))
-        .facts(
-            too_large.then(|| format!("the volume has {}, and a disk may hold {}", bytes(size), bytes(most))),
-        )
+        .facts(too_large.then(|| {
+            format!("the volume is {} large, but a disk can hold at most {}", bytes(size), bytes(most))
+        }))
         .facts(lost.as_ref().map(tags::Lost::evidence))
         .with(Name::Value, value)
         .with(Name::Replica, failed.unwrap_or_default());

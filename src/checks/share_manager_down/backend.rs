@@ -30,6 +30,9 @@ pub(super) fn unsteady(cluster: &Cluster) -> Option<Unsteady> {
     };
     let pods: Vec<&str> = cluster.pods_of(app).filter(lately).map(|pod| pod.metadata.name.as_str()).collect();
     let (count, window, names) = (counted(pods.len(), "pod"), text::duration(WINDOW), text::listed(&pods));
-    let fact = format!("{count} behind {SERVICE} (each started in the last {window} or not Ready): {names}");
+    let fact = format!(
+        "{count} behind {SERVICE} started in the last {window} or {} not Ready: {names}",
+        if pods.len() == 1 { "is" } else { "are" }
+    );
     (!pods.is_empty()).then_some(Unsteady { release, way, fact })
 }

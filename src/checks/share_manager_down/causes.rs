@@ -33,7 +33,7 @@ causes! {
         fix "Bring <node> back. If that takes long, read the longhorn-managers' logs on the other nodes: one of them should move the NFS server."
         [read "kubectl get nodes -o wide", read MANAGERS, read SHARE];
     VOLUME_NOT_ATTACHED = critical "volume_not_attached"
-        "its volume is not attached", of_data: NotServed
+        "the share's volume is not attached", of_data: NotServed
         fix "Fix the volume attachment first: the NFS server starts once the volume is attached."
             [read "kubectl -n <namespace> get volumeattachments.longhorn.io <object> -o yaml", read SHARE];
     POD_NOT_STARTED = critical "pod_not_started" "the NFS server's pod cannot start", of_data: NotServed
@@ -56,16 +56,16 @@ causes! {
         fix "<known_error>Read the error in the log of the longhorn-manager on <owner>, and fix its cause. Longhorn then creates the pod."
             [read NOT_CREATED, read SHARE]
         ways REFUSED;
-    NOT_SERVING = critical "not_serving" "its NFS server is not Ready", of_data: NotServed
+    NOT_SERVING = critical "not_serving" "the NFS server is not Ready", of_data: NotServed
         fix "Read the log of pod <pod>. If no new lines appear, delete the pod: Longhorn creates another. Pods that use the claim may need a restart."
             [read POD_LOG, read DESCRIBE, change DELETE]
             proven "the server is not serving and logs nothing new; the data is in the volume, not in the pod"
-        way MULTIPATHD "multipathd may hold its device"
+        way MULTIPATHD "perhaps multipathd holds its device"
             fix "Read pod <pod>'s log. If the log says `mount point busy`, blacklist Longhorn's devices in /etc/multipath.conf on <node> and \
                  restart multipathd. If no new lines appear, delete the pod."
             [read POD_LOG, read MULTIPATH, change DELETE]
         ways DEVICE;
-    SERVICE_MISSING = critical "service_missing" "its NFS Service is missing", of_data: NotServed
+    SERVICE_MISSING = critical "service_missing" "the NFS server's Service is missing", of_data: NotServed
         fix "Scale down the workloads that use the claim, then delete pod <pod>: Longhorn creates the Service only with that pod. Then scale the \
              workloads up again."
             [read "kubectl -n <namespace> get services", read SHARE, change DELETE]
@@ -76,7 +76,7 @@ causes! {
         fix "Read the Events and log of the NFS server's pod. Typical causes are memory, the node (from 1.7 on, also its load), a damaged file system \
              or Service longhorn-recovery-backend."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
-        way DEVICE_TAKEN "multipathd may hold its device" fix BLACKLIST [read MULTIPATH, read POD_LOG]
+        way DEVICE_TAKEN "perhaps multipathd holds its device" fix BLACKLIST [read MULTIPATH, read POD_LOG]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"
             fix "Read the previous logs of the restarting managers. Without Service longhorn-recovery-backend, the NFS server of \
                  <release> exits (fixed in 1.5.5 and 1.6.2). Do not restart managers until all are Ready."

@@ -46,11 +46,11 @@ pub(super) fn down(cluster: &Cluster, share: &Share, age: &Age) -> Finding {
         .fact(pod)
         .facts((cause == &causes::SERVICE_MISSING).then(|| format!("Service {name} does not exist")))
         .facts(unmounted.map(|(_, line)| {
-            EvidenceSource::Log.says(format!("log of the server: {}", text::quoted(line))).quoting(line)
+            EvidenceSource::Log.says(format!("the server's log says: {}", text::quoted(line))).quoting(line)
         }))
         .facts(not_created.map(|line| {
             EvidenceSource::Log
-                .says(format!("log of the manager on {owner}: {}", text::quoted(line)))
+                .says(format!("the log of {owner}'s manager says: {}", text::quoted(line)))
                 .quoting(line)
         }))
         .named(secret.map(|name| (Name::Key, name.to_owned())))
@@ -163,7 +163,7 @@ pub(super) fn restarting(cluster: &Cluster, share: &Share) -> Finding {
     }
     if let Some(limit) = limit {
         let fact = format!(
-            "a container of the server's pod was OOM-killed; its memory limit is {limit}, file cache included, and Longhorn sets none"
+            "a container of the server's pod was OOM-killed. Its memory limit, which Longhorn did not set, is {limit}, file cache included"
         );
         return finding.with(Name::Value, limit).fact(fact);
     }

@@ -150,7 +150,7 @@ fn found(
     };
     let impact = match () {
         () if cause == &CANNOT_OPEN => {
-            "the volume cannot attach: its engine ends at each start. The replicas keep its data"
+            "the volume cannot attach: its engine exits at every start. The replicas keep its data"
         }
         () if cause == &AT_LIMIT => {
             "backups and recurring snapshots of the volume fail, and Longhorn may be unable to rebuild a failed replica"

@@ -60,7 +60,7 @@ causes! {
                 read "kubectl -n <chart_namespace> logs job/<workload> --tail=50",
                 read "longhorn-health-exporter plan upgrade",
             ]
-        way PRE_UPGRADE "Longhorn's pre-upgrade check rejected it"
+        way PRE_UPGRADE "Longhorn's pre-upgrade check failed"
             fix "Run `longhorn-health-exporter plan upgrade` to find out what the pre-upgrade Job rejects, usually a skipped minor release. Upgrade one minor \
                  release at a time." [
                 read "longhorn-health-exporter plan upgrade",

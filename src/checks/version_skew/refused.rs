@@ -91,7 +91,7 @@ fn report(
     let why = way.map_or(String::new(), |way| format!(": {}", way.briefly));
     let runs = manager_release(cluster).map_or("the old release".to_owned(), |runs| runs.to_string());
     let object = ObjectRef { namespace: Some(of.namespace.to_string()), ..cluster.object_of(kind, name) };
-    let says = format!("{} {name}: {}", object.kind, text::both_ends(said, 600));
+    let says = format!("{} {name}: \"{}\"", object.kind, text::both_ends(said, 600));
     let kept = format!("v1beta1 is in status.storedVersions of {}", text::listed(&stored));
     out.report(
         Finding::about(&UPGRADE_REFUSED, object, format!("{what}{why}"))

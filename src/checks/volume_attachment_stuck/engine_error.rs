@@ -12,8 +12,8 @@ const MANAGERS_THERE: &str = "kubectl -n <namespace> get pods -l longhorn.io/com
 // Of the v1 data engine, whose device is an iSCSI session of the node with its own instance manager; and of v2.
 ways! { ENGINE_ERROR:
     STALE_RECORD "iscsiadm rejects an old record"
-        fix "Move the broken iSCSI record (its path is in the error) out of its directory on <node>: it can keep every engine there from \
-             starting. It holds no data, and running sessions continue."
+        fix "Move the broken iSCSI record (path in the error) out of its directory on <node>: it can block every engine start there. It \
+             holds no data, and sessions continue."
         [read "ssh <node> 'sudo iscsiadm -m node'", read "ssh <node> 'sudo find /etc/iscsi/nodes /var/lib/iscsi/nodes -type f -size -1'", read EVENTS];
     NO_ISCSIADM "iscsiadm is missing"
         fix "Install open-iscsi on <node> (iscsi-initiator-utils on RPM systems) and start iscsid. The volume then attaches automatically."
@@ -25,7 +25,7 @@ ways! { ENGINE_ERROR:
         fix "Cordon <node>, so that its pods start elsewhere. Then boot a kernel with module iscsi_tcp there, or install the package that has it \
              (linux-modules-extra on Ubuntu)."
         [read "kubectl get nodes -o wide", change "kubectl cordon <node>", read EVENTS];
-    OTHER_KERNEL "its node runs another kernel"
+    OTHER_KERNEL "the other nodes run a different kernel"
         fix "Cordon <node> and restart its waiting pods: they start elsewhere. Then boot the other nodes' kernel there, or install this kernel's extra \
              modules (iscsi_tcp)."
         [read "kubectl get nodes -o wide", read "ssh <node> 'uname -r; sudo modprobe iscsi_tcp; sudo dmesg | tail'", change "kubectl cordon <node>"];
@@ -55,7 +55,7 @@ ways! { ENGINE_ERROR:
         fix "Read the instance manager's log on <node> to find out why the engine exits. After a reboot or upgrade of \
              the node, check iscsid, module iscsi_tcp and multipathd there."
         [read "kubectl -n <namespace> logs -l longhorn.io/component=instance-manager,longhorn.io/node=<node> --tail=500 | grep <volume>-e", read ISCSI_LOG];
-    V2_REPLICA_UNREACHED "it cannot reach a replica"
+    V2_REPLICA_UNREACHED "its engine cannot reach a replica"
         fix "Check that <node> can reach the replica's v2 instance manager at the address in the error. Longhorn uses the network in \
              setting storage-network, otherwise the pod network."
         [read VOLUME_OBJECTS, read MANAGERS_THERE, read "kubectl -n <namespace> get settings.longhorn.io storage-network"];
@@ -128,7 +128,7 @@ pub(super) fn logged<'a>(cluster: &'a Cluster, engine: Option<&'a Engine>) -> Op
 
 /// That line as evidence.
 pub(super) fn of_log(line: &str) -> Evidence {
-    EvidenceSource::Log.says(format!("the engine's log: {}", text::quoted(line))).quoting(line)
+    EvidenceSource::Log.says(format!("the engine's log says: {}", text::quoted(line))).quoting(line)
 }
 
 /// The way in which it fails. iSCSI has no part in a volume of v2, whose error speaks for itself.

@@ -25,7 +25,7 @@ pub(super) fn look(cluster: &Cluster, out: &mut Outcome) {
             .node(&first.spec.node_name)
             .since(since)
             .impact("pods that use the volume cannot start")
-            .fact(api("Longhorn has neither a Volume nor an Engine or Replica of that name"))
+            .fact(api("Longhorn has no Volume, Engine or Replica for this volume"))
             .facts(attachments);
         if !orphans.is_empty() {
             let held =

@@ -83,7 +83,7 @@ causes! {
             proven "the fix asks for the one that runs nothing"
         ways BACKING_IMAGE;
     DETACHING = warning "detaching" "the volume has been detaching for ten minutes"
-        but "info if a recording does not show since when"
+        but "info if a recording does not show the start"
         fix "Find the engine or replica that fails to stop, and check its node's instance manager. Then read the log of the longhorn-manager on \
              <owner>, which owns the volume." [read VOLUME_OBJECTS, read EVENTS, read TICKETS];
     TICKET_WAITS = warning "ticket_waits"
@@ -98,11 +98,11 @@ causes! {
         way INHERITS_FAILURE "its copied replica inherits an old failure"
             fix "Cancel the migration: delete the virtual machine's pod on the target node. Then upgrade to v1.10.2 or later (issue \
                  12311). Until then, shut the virtual machine down to move it." [read VOLUME_OBJECTS, read OWNERS_LOG, read TICKETS]
-        way SURPLUS_REPLICA "it is strict-local but has two replicas"
+        way SURPLUS_REPLICA "the strict-local volume has two replicas"
             fix "Delete replica <replica>, which has no data: Longhorn's webhook rejects every change to a strict-local volume that has two \
                  replicas."
             [read VOLUME_OBJECTS, read TICKETS, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
-        way PENDING_NODE "it is waiting for another node (pendingNodeID)"
+        way PENDING_NODE "the volume is waiting for another node (pendingNodeID)"
             fix "Clear the volume's field status.pendingNodeID: Longhorn cannot attach a volume that has a pending node." [
                 read VOLUME_OBJECTS,
                 read TICKETS,
@@ -111,24 +111,24 @@ causes! {
         way TWO_ENGINES "two of its engines are active"
             fix "Delete the engine that no replica's spec.engineName names. Keep the other engine. Longhorn stops all work on a volume \
                  with two active engines (fixed in 1.4.4 and 1.5.2)." [read VOLUME_OBJECTS, read TICKETS]
-        way UNHELD "it is still detached, although no other node holds it"
+        way UNHELD "the volume stays detached, although no other node holds it"
             fix "Read the log of the longhorn-manager on <owner>, which owns the volume: it shows why the volume cannot attach. Nothing else is \
                  holding the volume." [read OWNERS_LOG, read VOLUME_OBJECTS, read TICKETS]
-        way BY_HAND "it is attached manually"
+        way BY_HAND "the volume is attached manually"
             fix "Find out whether <claim>'s attachment, made in Longhorn's UI, is still needed. If not, detach the volume there: the workload can then use \
                  it. Do not delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
-        way OWN_WORK "a Longhorn operation is holding it"
+        way OWN_WORK "a Longhorn operation is holding the volume"
             fix "Read the longhorn-managers' logs for <kind>: its ticket <attachment> holds the volume until that operation has finished. No workload \
                  holds the volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
-        way LONGHORN_REFUSES "Longhorn rejects the request"
+        way LONGHORN_REFUSES "Longhorn rejects the attach request"
             fix "<known_error>Read the VolumeAttachment's attach error and fix its cause, often an engine image that is missing on a node. \
                  csi-attacher then retries automatically." [
                 read ATTACHMENT,
                 read "kubectl -n <namespace> get volumes.longhorn.io <volume> -o jsonpath='{.spec.image}'",
                 read "kubectl -n <namespace> get engineimages.longhorn.io",
             ]
-        way NEVER_ASKED "Longhorn never got the request"
+        way NEVER_ASKED "Longhorn got no attach request"
             fix "Read csi-attacher's log for the error: it cannot reach Service longhorn-backend (port 9500). Then check DNS, service \
                  mesh and NetworkPolicies (those of 1.12.1 omit the CSI sidecars)."
                 [read ATTACHMENT, read "kubectl -n <namespace> logs -l app=csi-attacher --tail=50", read "kubectl -n <namespace> get networkpolicies"]
@@ -211,7 +211,7 @@ causes! {
         ] proven "the volume is mounted nowhere, and has a backup, before its file system is repaired"
         way DEVICE_BUSY "another process is using the device"
             fix BLACKLIST
-        way NOT_ASKED "the kubelet does not try"
+        way NOT_ASKED "the kubelet does not request a mount"
             fix "Restart the kubelet on <node>: it asks the CSI plugin for no mount. Longhorn is not the cause: leave volume, replicas and instance \
                  managers alone." [
                 read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>,status.phase=Pending",

@@ -78,7 +78,7 @@ impl<'a> Refusal<'a> {
         let (pod, said) = (&event.involved_object.name, event.said());
         let times = counted(usize::try_from(event.occurrences()).unwrap_or(usize::MAX), "time");
         let quote = text::quoted(said.split_once(" : ").map_or(said, |(_, why)| why));
-        let fact = api(format!("Event {} of pod {pod}, {times}: {quote}", event.reason)).quoting(said);
+        let fact = api(format!("Event {} of pod {pod} ({times}): {quote}", event.reason)).quoting(said);
         Refusal { node, pods: format!("pod {pod}"), since: event.first_seen(), said, fact }
     }
 
@@ -149,7 +149,7 @@ fn failing(cluster: &Cluster, volume: &Volume, refusal: Refusal<'_>) -> Finding 
         .volumes(users)
         .fact(fact)
         .facts(policy.map(|policy| {
-            policies::fact(cluster, policy, "selects the NFS server's pod, and none admits the nodes")
+            policies::fact(cluster, policy, "selects the NFS server's pod, and no policy admits the nodes")
         }))
         .named(policy.into_iter().flat_map(policies::values))
         .way(way)

@@ -197,7 +197,7 @@ pub(super) fn find_broken_migrations(cluster: &Cluster, out: &mut Outcome) {
         ))
         .facts((failures > 0).then(|| {
             EvidenceSource::Event
-                .says(format!("Event MigrationFailed of the volume, {}", counted(failures, "time")))
+                .says(format!("Event MigrationFailed occurred {} for the volume", counted(failures, "time")))
         }));
         sample(out, volume, &MIGRATION_BROKE);
         out.report(finding);
@@ -358,7 +358,7 @@ impl<'a> Waits<'a> {
             }
             (true, _) => "it cannot attach: its aborted migration left two tickets".to_owned(),
             (_, "") if self.refused => {
-                format!("it cannot attach to {}: Longhorn rejects the request", ticket.node)
+                format!("it cannot attach to {}: Longhorn rejects the attach request", ticket.node)
             }
             (_, "") => format!("it is still detached although a pod on {} needs it", ticket.node),
             (_, at) if at == ticket.node => format!("it is attached to {at} (attachment ticket unsatisfied)"),

@@ -89,7 +89,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     let hanging = hanging(cluster);
     let (way, why) = match &driverless {
         Some(found) => (found.way, "the node lacks Longhorn's CSI driver".to_owned()),
-        None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the request".to_owned()),
+        None if refused => (&LONGHORN_REFUSES, "Longhorn rejects the attach request".to_owned()),
         None if error.contains("is marked for deletion") => (&PV_DELETED, PV_DELETED.briefly.to_owned()),
         None if hanging.is_some() => (&ATTACHER_HANGS, ATTACHER_HANGS.briefly.to_owned()),
         None => {
@@ -117,7 +117,7 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .facts(driverless.as_ref().map(|found| format!("DaemonSet {PLUGIN}: {}", found.because)))
     .facts(said::imageless(volume))
     .way(way)
-    .facts(policy.map(|policy| policies::fact(cluster, policy, "selects the managers' pods, and nothing may reach them")))
+    .facts(policy.map(|policy| policies::fact(cluster, policy, "selects the managers' pods, and no policy admits traffic to them")))
     .named(policy.into_iter().flat_map(policies::values))
     .facts(hanging.filter(|_| way == &ATTACHER_HANGS).map(|(pod, since)| {
         format!("csi-attacher's leader {pod} is Ready, but has not renewed its Lease since {since}")
@@ -126,8 +126,9 @@ fn finding(cluster: &Cluster, volume: &Volume, csi: &CsiAttachment) -> Finding {
     .with(Name::Attachment, id.as_str())
     .with(Name::Workload, PLUGIN);
     if !error.is_empty() {
-        finding = finding
-            .fact(api(format!("the VolumeAttachment's last error: {}", text::quoted(error))).quoting(error));
+        finding = finding.fact(
+            api(format!("the VolumeAttachment's last error is: {}", text::quoted(error))).quoting(error),
+        );
     }
     finding
 }

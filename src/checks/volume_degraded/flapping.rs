@@ -96,7 +96,7 @@ pub(super) fn look(cluster: &Cluster, volume: &Volume, losses: &[&Event]) -> Opt
             ))
             .fact(EvidenceSource::Event.says(format!("Event Degraded: {times} times, last at {last}")))
             .facts(pair.map(|(one, other, count)| {
-                format!("replicas of {count} volumes failed together, each with its engine on {one} or {other} and itself on the other node")
+                format!("replicas of {count} volumes failed together: every engine was on {one} or {other}, and its failed replica on the other")
             }))
             .facts(unsteady.map(|(node, times)| {
                 EvidenceSource::Event.says(format!("{node} went NotReady {times} times"))

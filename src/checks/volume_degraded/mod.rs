@@ -46,19 +46,19 @@ ways! { FAILED_REBUILD:
         fix "Read <node>'s kernel log for I/O errors. Disable scheduling on the failing disk, so that Longhorn rebuilds elsewhere. Then replace the \
              device."
         [read "ssh <node> 'sudo dmesg -T | grep -iE \"i/o error|read-only|medium error\" | tail'", read REPLICAS, read EVENTS];
-    TOO_SLOW "long-grpc-timeout ends its rebuild"
+    TOO_SLOW "long-grpc-timeout aborts its rebuild"
         fix "Raise setting long-grpc-timeout (default 86400 s) above the rebuild's duration: the next rebuild uses the new value. Until \
              that rebuild ends, pause the volume's recurring jobs."
         [read "kubectl -n <namespace> get settings.longhorn.io long-grpc-timeout", read EVENTS, read REPLICAS];
-    ONE_NODE "one node takes part in all of them"
+    ONE_NODE "one node takes part in all failing rebuilds"
         fix "Check <node>'s network for lost large packets (MTU, offload, storage network). Until the network works, do not drain or \
              reboot any node: <node> may hold a volume's last copy."
         [read "ssh <node> 'ip -o link'", read "kubectl get nodes -o wide", read REPLICAS, read EVENTS];
-    ONE_CUT_OFF "no other node can reach one node"
+    ONE_CUT_OFF "one node is unreachable from all others"
         fix "Fix <node>'s pod network: its CNI pod, firewall (VXLAN port) and routes, or the storage network if set. Until the network \
              works, do not drain or reboot any node."
         [read "kubectl get pods -A -o wide --field-selector spec.nodeName=<node>", read REPLICAS, read EVENTS];
-    OTHER_NETWORK "its address is in another network"
+    OTHER_NETWORK "one node's address is in another network"
         fix "Give <node> an InternalIP in the other nodes' network (node-ip; flannel-iface on k3s), and restart its kubelet. Until then, do \
              not drain or reboot any node."
         [read "kubectl get nodes -o wide", read "kubectl describe node <node>", read REPLICAS, read EVENTS];
@@ -89,7 +89,7 @@ const DISK: &[&str] = &["read-only file system", "input/output error"];
 
 causes! {
     REBUILD_STALLED = warning "rebuild_stalled"
-        "a rebuild has been stalled for 30 min (if its progress is unknown: on a volume degraded for a day)"
+        "a rebuild has been stalled for 30 min, or its progress is unknown on a volume degraded for a day"
         fix "<known_error>Check the source and target instance managers, their network, and the target node and disk. If rebuilds onto one \
              disk keep failing, disable its scheduling. Never delete replicas with data." [
             read REPLICAS,
@@ -123,7 +123,7 @@ causes! {
         fix "Bring <node> back: Longhorn rebuilds from the data left there. If the node is lost, delete it from Kubernetes: Longhorn then \
              creates the replica elsewhere."
             [read NODE, read REPLICAS] proven "the node never comes back, and the volume has a healthy replica elsewhere"
-        way NEVER_STARTED "a replica on that node never started"
+        way NEVER_STARTED "a replica on the node never started"
             fix "Bring <node> back. If that takes long, delete replica <replica>, which never started and is empty. Longhorn then creates \
                  another on a node that is up (Longhorn issue 13571)."
                 [read REPLICAS, read NODE, change "kubectl -n <namespace> delete replicas.longhorn.io <replica>"]
@@ -137,11 +137,11 @@ causes! {
     NOT_REBUILDING = warning "not_rebuilding" "no rebuild is running (cause unknown)"
         fix "Read the log of the longhorn-manager on <owner>, which owns the volume and starts its rebuilds."
             [read "kubectl -n <namespace> logs <manager> -c longhorn-manager --tail=2000 | grep <volume>", read REPLICAS, read EVENTS]
-        way COPY_MISSING "its backing image is not ready on that node"
+        way COPY_MISSING "its backing image is not ready on the replica's node"
             fix "Find out why the volume's backing image copy is not ready. If the copy has failed, clean it up in Longhorn's UI (Backing \
                  Image): Longhorn then sends it again."
             [read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap", read REPLICAS]
-        way COPY_CORRUPT "its backing image has a checksum mismatch on that node"
+        way COPY_CORRUPT "its backing image has a checksum mismatch on the replica's node"
             fix "Disable scheduling on disk <disk> of <node>, then test the disk and the node's memory and network. Copies on other disks have the \
                  expected checksum: keep them." [
                 read "kubectl -n <namespace> get backingimages.longhorn.io -o yaml | grep -B2 -A8 diskFileStatusMap",

@@ -259,7 +259,7 @@ fn by_one_node(
         Some(address) => (&OTHER_NETWORK, format!("{node} is in another network ({address})")),
         None => (if cut_off { &ONE_CUT_OFF } else { &ONE_NODE }, format!("rebuilds from and to {node} fail")),
     };
-    let text = format!("{node} takes part in the rebuilds that fail of all {volumes} volumes");
+    let text = format!("every failing rebuild (of {volumes} volumes) involves {node}");
     DegradedReason { way: Some(way), why, node: node.to_owned(), ..reason.because(text) }
 }
 

@@ -33,7 +33,7 @@ use salvage::{Candidate, is_automatic, newer, together};
 const REPLICAS: &str = "kubectl -n <namespace> get replicas.longhorn.io -l longhornvolume=<object> -o wide";
 
 ways! { NEWER:
-    NEWER_AWAY "a newer copy cannot be used now"
+    NEWER_AWAY "a newer copy is currently unusable"
         fix "Bring back replica <replica> on <node>: no other copy has the latest writes (<reason>). Until then, scale the workload down and disable \
              auto-salvage, which would use an older copy."
         [read "kubectl describe node <node>", read REPLICAS];
@@ -114,7 +114,7 @@ causes! {
             proven "the volume was up once, and every healthy replica is deleted; orphans and directories come first, the backup is restored into a \
                   new volume, and nothing is deleted";
     NEVER_UP = warning "never_up"
-        "the volume has never been up (no data is lost), because its engine or replicas cannot start"
+        "the volume has never been up, so no data is lost: its engine or replicas cannot start"
         but "info in the first minute", of_data: NeverUp
         fix "Check condition InstanceCreation, engine image, instance managers and <owner>'s longhorn-manager: the engine and \
              replicas are not starting. Do not delete anything: the data is intact." [
@@ -204,7 +204,7 @@ fn evidence(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Can
     if incomplete > 0 && cause != &NEVER_UP {
         let replicas = counted(incomplete, "replica");
         facts.push(Evidence::from(format!(
-            "{replicas} without healthyAt, so never complete or failed during a rebuild"
+            "healthyAt is empty in {replicas}, so each was never complete or failed during a rebuild"
         )));
     }
     let restore = condition(&volume.status.conditions, "Restore")

@@ -62,7 +62,7 @@ impl<'a> Candidate<'a> {
         };
         let usable = match &self.obstacle {
             None => "is usable".to_owned(),
-            Some(why) => format!("is not usable ({})", why.text),
+            Some(why) => format!("is not usable: {}", why.text),
         };
         format!(
             "replica {} on {place} {failed}, was last in sync {} and {usable}",

@@ -108,7 +108,7 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
             policies::fact(
                 cluster,
                 policy,
-                "selects the managers' pods, and none admits the API server's nodes",
+                "selects the managers' pods, and no policy admits the API server's nodes",
             )
         }))
         .facts(
@@ -150,7 +150,7 @@ fn unmounted(cluster: &Cluster) -> Option<Evidence> {
     let logs = cluster.pods_of("longhorn-csi-plugin").flat_map(|pod| cluster.history.logs_of(pod));
     let mut lines = logs.flat_map(|log| log.text.lines().rev());
     let line = lines.find(|line| line.contains("mount.nfs: ") && line.contains("imed out"))?;
-    let text = format!("nodes cannot mount RWX volumes either, says the CSI plugin's log: {}", quoted(line));
+    let text = format!("nodes cannot mount RWX volumes either. The CSI plugin's log says: {}", quoted(line));
     Some(EvidenceSource::Log.says(text).quoting(line))
 }
 

@@ -43,7 +43,7 @@ causes! {
             read SLICES,
             read UNHEALTHY,
         ]
-        way REPLICA_SETS_REFUSED "the API server rejects the pods of its Deployment"
+        way REPLICA_SETS_REFUSED "the API server rejects its Deployment's pods"
             fix "Change the quota or policy that rejects the pods, or restore another product's webhook server that is missing. The API server's \
                  message says which. The controller retries within minutes." [
             read "kubectl -n <namespace> describe replicasets -l app=<workload>",

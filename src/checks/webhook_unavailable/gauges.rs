@@ -19,6 +19,6 @@ gauges! {
         example "time() - longhorn_health_webhook_lock_acquired_timestamp_seconds > 250";
     CONFIGURED = Gauge "longhorn_health_webhook_configuration_present" ["configuration"]
         "1 if Longhorn's webhook configuration exists and lists a webhook, otherwise 0.",
-        absent "it is unreadable (optional cluster-wide right)",
+        absent "it cannot be read (this needs an optional cluster-wide permission)",
         example "longhorn_health_webhook_configuration_present == 0";
 }

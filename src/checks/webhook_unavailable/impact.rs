@@ -18,14 +18,14 @@ pub fn of(cluster: &Cluster, webhook: WebhookRole, release: Option<Release>) -> 
     }
     let mut impact =
         "every change of a Longhorn object is rejected: no attach, detach, snapshot or rebuild".to_owned();
-    if release.is_none_or(|release| release.at_least(1, 8, 0)) {
+    if rejects_nodes(release) {
+        let what = ". PersistentVolumeClaims and (in v1.11.0) Kubernetes Nodes cannot be updated either, so no new node can join";
+        impact.push_str(what);
+    } else if release.is_none_or(|release| release.at_least(1, 8, 0)) {
         impact.push_str(". PersistentVolumeClaims cannot be updated either");
         if release.is_none() {
             impact.push_str(" (from Longhorn 1.8 on)");
         }
-    }
-    if rejects_nodes(release) {
-        impact.push_str(". In v1.11.0, no Kubernetes Node can be updated either, so new nodes cannot join");
     }
     if impact.contains(". ") { impact + "." } else { impact }
 }

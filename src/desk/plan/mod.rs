@@ -299,15 +299,16 @@ impl<'a> Looked<'a> {
                     .fix("");
             }
         } else {
-            let reason =
-                found.say(format!("unknown: whether {} ({})", condition.cause.meaning, blind.join(", ")));
+            let reason = found.say(format!("unknown: whether {}", condition.cause.meaning));
             // what would only be good to know decides nothing
-            reason.weight(condition.weight.max(Weight::Unknown));
+            reason.weight(condition.weight.max(Weight::Unknown)).evidence = blind;
+            let hidden = condition.needs.iter().filter(|kind| !self.cluster.can_read(**kind));
+            let kinds = crate::facts::text::listed(&hidden.map(Resource::to_string).collect::<Vec<_>>());
             let asked = |kind: &Resource| self.cluster.resources.contains_key(kind);
             reason.fix(match condition.needs.iter().all(asked) {
-                true => "Grant the permission to read this kind, or record it (docs/access.md, docs/recording.md). Otherwise check by hand.",
-                false => "Run longhorn-health-exporter plan upgrade on the command line: it reads this kind, but the \
-                          running exporter does not.",
+                true => format!("Grant the permission to read {kinds}, or record them (docs/access.md, docs/recording.md). Otherwise check by hand."),
+                false => format!("Run longhorn-health-exporter plan upgrade on the command line: it reads {kinds}, but the \
+                          running exporter does not."),
             });
         }
         let mut reasons = found.filled(shared);

@@ -118,7 +118,7 @@ pub const ALL: &[KnownIssue] = &[
                                             without them, with all its engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "nodes whose instance manager lacks labels are outdated",
+        effect: "unlabelled instance managers leave node status outdated",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)
@@ -263,7 +263,7 @@ pub const ALL: &[KnownIssue] = &[
         fixed: &[hotfix(10, 1, 2), r(1, 10, 2)],
         frames: &[],
         trigger: |cluster| match cluster.objects.volumes.iter().find_map(|volume| once_failed(cluster, volume)) {
-            Some(replica) => Trigger::Met(format!("replica {} of a migratable volume has lastFailedAt", replica.metadata.name)),
+            Some(replica) => Trigger::Met(format!("replica {} of a migratable volume has lastFailedAt set", replica.metadata.name)),
             None => Trigger::Absent,
         },
     }),
@@ -292,7 +292,7 @@ pub const ALL: &[KnownIssue] = &[
     issue!(12656, "v1.11.1", until "do not replace all nodes.", [
         read "kubectl get persistentvolumes -o custom-columns=NAME:.metadata.name,AFFINITY:.spec.nodeAffinity",
     ], {
-        effect: "PersistentVolumes created by it allow no node that joins later",
+        effect: "new PersistentVolumes exclude nodes that join later",
         harms: Harms::Other,
         // the PersistentVolume lists the nodes of its day (nodeAffinity by kubernetes.io/hostname); v1.11.1 writes none without csi-allowed-topology-keys
         ranges: &[(r(1, 11, 0), r(1, 11, 1))],

@@ -160,10 +160,10 @@ pub(super) fn leaking_instance_manager(cluster: &Cluster) -> Trigger {
         cluster.objects.instance_managers.iter().filter(|one| leaks(&one.spec.image)).collect();
     match managers.first() {
         Some(first) => Trigger::Met(format!(
-            "image v1.11.0 is in use by {}, such as {} on node {}",
-            crate::check::counted(managers.len(), "instance manager"),
+            "instance manager {} on node {} uses image v1.11.0 ({} in total)",
             first.metadata.name,
-            first.spec.node_id
+            first.spec.node_id,
+            crate::check::counted(managers.len(), "instance manager")
         )),
         None => Trigger::Absent,
     }

@@ -105,7 +105,7 @@ impl DiskSpace {
             let (data, share) = (bytes(actual), self.minimal_available);
             if actual <= 0 {
                 return format!(
-                    "{free} is free, which is not more than the minimum of {least} ({share} % of {maximum}, storage-minimal-available-percentage)"
+                    "{free} is free, but more than {least} must be free ({share} % of {maximum}, storage-minimal-available-percentage)"
                 );
             }
             return format!(

@@ -120,7 +120,7 @@ fn the_figures_of_the_scheduler_are_shown() {
     let refused = judged(&node("one", "", "", "", [100, 90, 95]), "", "elsewhere", "").unwrap();
     assert_eq!(
         refused[0].1,
-        "one: disk d: 95 GiB allocated plus 10 GiB for this replica exceeds the limit of 100 GiB (100 % of 100 GiB, \
+        "one, disk d: 95 GiB allocated plus 10 GiB for this replica exceeds the limit of 100 GiB (100 % of 100 GiB, \
          storage-over-provisioning-percentage)"
     );
     assert_eq!(

@@ -53,7 +53,7 @@ fn by_holder(cluster: &Cluster, starts: &Starts, start: &UnderWay) -> Option<(Ti
     };
     others.all(idle).then(|| {
         let text = format!(
-            "waiting since {}, although the start Lease was free until {taken}, when {node}'s manager took it after a later start",
+            "the manager has waited since {}, although the start Lease was free until {node}'s manager, started later, took it at {taken}",
             start.started
         );
         (taken, text)
@@ -67,7 +67,7 @@ fn by_one_that_is_over(cluster: &Cluster, start: &UnderWay) -> Option<(Timestamp
     let passes = lease.holder_identity.is_empty() && start.lets_its_turn_pass(cluster);
     passes.then(|| {
         let text = format!(
-            "waiting since {}, although another manager released the start Lease at {given} and it has been free since then",
+            "the manager has waited since {}, although the start Lease has been free since another manager released it at {given}",
             start.started
         );
         (given, text)

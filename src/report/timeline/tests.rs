@@ -201,8 +201,9 @@ fn a_cause_is_brought_about_by_what_it_declares_of_its_object_and_by_nothing_els
     let path = || finding("manager_crash_loop", "upgrade_path", Pods, "longhorn-manager-a", "worker-1");
     let full = || finding("replica_unschedulable", "over_provisioned", Volumes, "v", "");
     let waits = || {
-        finding("volume_attachment_stuck", "ticket_waits", Volumes, "v", "worker-1")
-            .fact("NetworkPolicy default-deny selects the managers' pods, and nothing may reach them")
+        finding("volume_attachment_stuck", "ticket_waits", Volumes, "v", "worker-1").fact(
+            "NetworkPolicy default-deny selects the managers' pods, and no policy admits traffic to them",
+        )
     };
     let silent = || finding("manager_crash_loop", "oom_killed", Pods, "longhorn-manager-a", "worker-1");
     for (finding, subject, field, after, named) in [

@@ -70,8 +70,8 @@ is experimental unless it says that it is stable. It can change in any release, 
 old one ([stability.md](stability.md)).
 
 If an alert compares a number that a panel draws, both read the same recording rule. A Prometheus that collects from many clusters can take
-these few series alone. Switching an alert off does not remove its record. If you copy an alert into your own rules, also copy the records
-that it reads. Dashboards also contain each record's expression, for a Prometheus that does not load these rules.";
+these few series alone. Switching an alert off does not remove its recording rule. If you copy an alert into your own rules, also copy the recording
+rules that it reads. Dashboards also contain each recording rule's expression, for a Prometheus that does not load these rules.";
 
 const OF_LONGHORN: &str = "\
 [rules/longhorn-metrics.rules.yaml](../rules/longhorn-metrics.rules.yaml) and its dashboard read what Longhorn's managers serve themselves: how full

@@ -146,7 +146,7 @@ fn answer(part: &Part, capacity: &Capacity) -> String {
                 .iter()
                 .find(|reason| [WITHOUT_NODE.id(), WITHOUT_ZONE.id()].contains(&reason.condition))
             {
-                Some(note) => format!("no replica lacks space if a node or zone is lost, but {}", note.text),
+                Some(note) => format!("space is enough even if a node or zone is lost. But {}", note.text),
                 None => {
                     "if any one node or zone is lost, the other disks have room for its replicas".to_owned()
                 }

@@ -53,7 +53,7 @@ pub fn stays(draining: &Draining<'_>, out: &mut Found) {
     };
     reason
         .fact(format!("blocked by {}", listed(&budgets)))
-        .fact(format!("replicas with no healthy copy on another protected node: {}", listed(&replicas)))
+        .fact(format!("no other node with a PodDisruptionBudget has a healthy copy of {}", listed(&replicas)))
         .volumes(cluster, &volumes);
 }
 
@@ -128,7 +128,7 @@ pub fn manager_away(draining: &Draining<'_>, out: &mut Found) {
     match draining.cluster.manager_pod_on(draining.node) {
         Some(pod) => out
             .say(format!("longhorn-manager on {} is not Ready", draining.node))
-            .fact(format!("its pod is {}", pod.metadata.name)),
+            .fact(format!("the manager pod is {}", pod.metadata.name)),
         None => out.say(format!("node {} has no longhorn-manager pod", draining.node)),
     };
 }

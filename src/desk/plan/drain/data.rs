@@ -185,9 +185,8 @@ pub fn last_copy(draining: &Draining<'_>, out: &mut Found) {
         });
     } else if draining.are_all() {
         reason.fix(
-            "Back up these volumes, because no other node can take a copy. Then set node-drain-policy to \
-             allow-if-replica-is-stopped, and run this plan with --accept last_copy. The data is unavailable until \
-             the node is back.",
+            "Back up these volumes: no other node can take a copy. Then set node-drain-policy to allow-if-replica-is-stopped, \
+             and run this plan with --accept last_copy. The data is unavailable until the node is back.",
         );
     } else if draining.intent == Intent::Reboot || draining.budgets.lets_all_go() {
         reason.fact("the volumes keep their data but are unavailable until the node is back");
@@ -237,7 +236,7 @@ pub fn degrades(draining: &Draining<'_>, out: &mut Found) {
     ));
     if one_left > 0 {
         reason.fact(format!(
-            "{} only one healthy copy until then",
+            "{} only one healthy copy until rebuilt",
             if one_left == 1 {
                 "1 of these volumes has".to_owned()
             } else {
@@ -303,7 +302,7 @@ pub fn no_place(draining: &Draining<'_>, out: &mut Found) {
     if homeless.say(
         draining,
         out,
-        &format!("has|have no other node or disk for the replica on {}", draining.node),
+        &format!("has|have a replica on {} that no other node or disk can take", draining.node),
     ) {
         return;
     }

@@ -185,8 +185,8 @@ conditions! {
         source "longhorn-manager v1.12.1 controller/volume_controller.go; setting replica-replenishment-wait-interval"
         needs [Volumes, Replicas] Drain(data::degrades);
     SHARED = Note "shared_volumes" "NFS servers of shared (RWX) volumes are running on the node"
-        fix "Expect the volumes' clients to hang until the NFS server is running on another node. In v1.7 or later, \
-             enable rwx-volume-fast-failover to shorten this."
+        fix "Expect NFS clients to hang while the server restarts. In v1.7 or later, enable rwx-volume-fast-failover \
+             to shorten this."
         source "longhorn-manager v1.12.1 controller/share_manager_controller.go"
         needs [Pods] Drain(workloads::shared);
     HOW = Note "kubectl_drain" "kubectl drain can evict every pod here"

@@ -94,7 +94,7 @@ pub fn of(draining: &Draining<'_>, verdict: Verdict) -> Vec<Step> {
             "Wait until no replica is left on the node. Longhorn attaches detached volumes while it copies them.",
             format!("kubectl -n {namespace} get replicas.longhorn.io -l longhornnode={node} --watch"),
         ));
-        steps.push(Step::said("Continue only when that list is empty."));
+        steps.push(Step::said("Continue only when the list of replicas is empty."));
     }
     match draining.intent {
         Intent::Evict => {

@@ -21,7 +21,7 @@ pub fn held(draining: &Draining<'_>, out: &mut Found) {
     let by_hand = |volume: &&Volume| volumes::is_attached_by_hand(draining.cluster, volume, draining.node);
     let by_hand: Vec<&Volume> = attached_here(draining).filter(by_hand).collect();
     if detaches != "true" {
-        let holds = format!("is|are attached by hand on {}", draining.node);
+        let holds = format!("is|are attached to {} by hand", draining.node);
         out.volumes(draining.cluster, &by_hand, &holds);
     }
     let daemons =

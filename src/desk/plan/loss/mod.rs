@@ -44,17 +44,18 @@ conditions! {
         source "longhorn-manager v1.12.1 k8s/pkg/apis/longhorn/v1beta2/volume.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::by_choice);
     ONE_DISK = NotYet "one_disk" "volumes have all their copies on one disk"
-        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each listed volume: Longhorn recreates it \
-             there."
+        fix "Set replica-disk-soft-anti-affinity to false. Once another disk has room, delete one replica of each listed volume, one healthy \
+             volume at a time: Longhorn recreates it there."
         source "longhorn-manager v1.6.0 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_disk);
     ONE_NODE = NotYet "one_node" "volumes have all their copies on one node"
-        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each listed volume: Longhorn recreates it there."
+        fix "Set replica-soft-anti-affinity to false. Once another node has room, delete one replica of each listed volume, one healthy volume at a \
+             time: Longhorn recreates it there."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_node);
     ONE_ZONE = NotYet "one_zone" "volumes have all their copies in one zone, although other zones exist"
-        fix "Set replica-zone-soft-anti-affinity to false if volumes must survive the loss of a zone. Then delete one replica of each listed volume: \
-             Longhorn recreates it in another zone."
+        fix "Set replica-zone-soft-anti-affinity to false to survive a zone's loss. Then delete one replica of each listed volume, one healthy \
+             volume at a time: Longhorn recreates it in another zone."
         source "longhorn-manager v1.3.3 to v1.12.1 scheduler/replica_scheduler.go"
         needs [Volumes, Replicas, LonghornNodes] Loss(copies::one_zone);
     TOGETHER = NotYet "lost_together" "volumes have all their copies on the named nodes"
@@ -154,17 +155,18 @@ fn answer(part: &Part, losses: &[Loss], with: &str) -> String {
     let would = match losses {
         [] => None,
         [only] => Some(format!("{volumes} would be lost if {} failed", only.called())),
-        [first, ..] => Some(format!(
-            "{volumes} would be lost if {with} ({} of them with {})",
-            first.volumes.len(),
-            first.called()
-        )),
+        [first, ..] => {
+            let (there, place) = (first.volumes.len(), first.called());
+            let all = volumes == counted(there, "volume");
+            let which = if all { format!("such as {place}") } else { format!("{there} with {place}") };
+            Some(format!("{volumes} would be lost if {with} ({which})"))
+        }
     };
     let accepted = !lost.is_empty() && lost.iter().all(|reason| reason.accepted);
     let accepted = if accepted { " (accepted)" } else { "" };
     match (would, faulted, heavy.next()) {
         (Some(would), None, _) => format!("{would}{accepted}"),
-        (Some(would), Some(faulted), _) => format!("{would}, and {}{accepted}", faulted.text),
+        (Some(would), Some(faulted), _) => format!("{would}. {}{accepted}", faulted.text),
         (None, Some(faulted), _) => format!("{}{accepted}", faulted.text),
         (None, None, None) => format!("no volume would be lost if {with}"),
         (None, None, Some(reason)) if reason.weight == Weight::Unknown => reason.text.clone(),

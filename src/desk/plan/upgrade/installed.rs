@@ -97,7 +97,7 @@ pub fn remediation(rung: &Rung<'_>, out: &mut Found) {
             "Fix HelmRelease {namespace}/{name} first: until it is Ready, Flux cannot apply the upgrade."
         );
         let reason =
-            out.say(format!("HelmRelease {namespace}/{name} has failed ({})", failed.reason)).fix(fix);
+            out.say(format!("HelmRelease {namespace}/{name} has failed: {}", failed.reason)).fix(fix);
         reason.with(Name::Object, name).with(Name::ChartNamespace, namespace).fact(said);
     }
     if release.spec.suspend {

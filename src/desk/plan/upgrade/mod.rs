@@ -51,7 +51,7 @@ conditions! {
         read "kubectl get nodes"
         source "longhorn chart/Chart.yaml kubeVersion at each tag; CHANGELOG of v1.11.3; issue 13576"
         needs [] EachStep(target::kubernetes);
-    STORED_VERSIONS = NotYet "stored_versions" "Longhorn CustomResourceDefinitions still list v1beta1 in storedVersions, but 1.10 removes that version"
+    STORED_VERSIONS = NotYet "stored_versions" "storedVersions of Longhorn CustomResourceDefinitions still lists v1beta1, which 1.10 removes"
         fix "Rewrite all objects of these kinds while Longhorn is still on <from>. Then remove v1beta1 from status.storedVersions (important notes of \
              1.10). Otherwise the API server rejects the new CustomResourceDefinitions."
         read "kubectl get crds -l longhorn-manager -o custom-columns=NAME:.metadata.name,STORED:.status.storedVersions"
@@ -197,7 +197,7 @@ conditions! {
         fix "Upgrade with the tool that rendered the chart (such as helm template): helm upgrade finds no release."
         source "Helm 3.2 and later (annotation meta.helm.sh/release-name)"
         needs [Applications] Now(installed::rendered);
-    NO_WAY_BACK = Note "no_backup_target" "no backup target is configured"
+    NO_WAY_BACK = Note "no_backup_target" "the cluster lacks a backup target"
         fix "Configure a backup target and take a system backup first: that is the only way back."
         source "Longhorn documentation, upgrade; longhorn-manager v1.5.0 upgrade/util/util.go"
         needs [BackupTargets, Settings] Now(cluster_state::no_backup_target);

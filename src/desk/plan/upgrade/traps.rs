@@ -105,7 +105,7 @@ pub fn target_bug(rung: &Rung<'_>, out: &mut Found) {
             if possible.len() == 1 { "issue" } else { "issues" },
             possible.join(", ")
         );
-        out.note(text).fix("Read these issues (github.com/longhorn/longhorn/issues) before the upgrade, or upgrade to a later patch.");
+        out.note(text).fix("Read each issue (github.com/longhorn/longhorn/issues) before the upgrade, or upgrade to a later patch.");
     }
 }
 
@@ -147,13 +147,13 @@ const fn gone(minor: u32, name: &'static str, default: &'static str, instead: &'
 /// From the definitions in longhorn-manager types/setting.go at the last tag of each line.
 const GONE: &[Gone] = &[
     gone(5, "allow-node-drain-with-last-healthy-replica", "false", "node-drain-policy"),
-    gone(5, "disable-replica-rebuild", "false", "none"),
+    gone(5, "disable-replica-rebuild", "false", "nothing"),
     gone(5, "guaranteed-engine-cpu", "", "guaranteed-instance-manager-cpu"),
     gone(5, "guaranteed-engine-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
     gone(5, "guaranteed-replica-manager-cpu", "12", "guaranteed-instance-manager-cpu"),
     gone(5, "mkfs-ext4-parameters", "", "StorageClass parameter mkfsParams"),
-    gone(8, "backup-target", "", "BackupTarget default, created by the upgrade"),
-    gone(8, "backup-target-credential-secret", "", "BackupTarget default, created by the upgrade"),
+    gone(8, "backup-target", "", "BackupTarget default, which the upgrade creates"),
+    gone(8, "backup-target-credential-secret", "", "BackupTarget default, which the upgrade creates"),
     gone(9, "orphan-auto-deletion", "false", "orphan-resource-auto-deletion, which the upgrade sets from it"),
     gone(10, "v2-data-engine-hugepage-limit", "2048", "data-engine-memory-size"),
     gone(10, "v2-data-engine-cpu-mask", "0x1", "data-engine-cpu-mask"),
@@ -173,7 +173,7 @@ pub fn settings_removed(rung: &Rung<'_>, out: &mut Found) {
     let names: Vec<&str> = gone.iter().map(|one| one.name).collect();
     let reason = out.say(format!("{} removes settings that you have set: {}", rung.to, listed(&names)));
     for one in gone {
-        reason.fact(format!("replacement of {}: {}", one.name, one.instead));
+        reason.fact(format!("setting {} is replaced by {}", one.name, one.instead));
     }
 }
 

@@ -27,7 +27,7 @@ pub fn degraded(rung: &Rung<'_>, out: &mut Found) {
     degraded.retain(|volume| !is_rebuilt(rung, volume));
     if let Some(reason) = out.volumes(rung.cluster, &degraded, "is|are degraded") {
         reason.fact(
-            "degraded volumes have no live engine upgrade, and an instance manager restart can stop their last replica",
+            "the engines of degraded volumes cannot be upgraded live, and an instance manager restart can stop their last replica",
         );
     }
 }
