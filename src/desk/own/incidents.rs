@@ -26,8 +26,8 @@ pub const INCIDENT_ALERTS: &[Alert] = &[
 const INCIDENT: Alert = Alert {
     summary: "{{ $labels.title }}.",
     // the summary has said the title, and a phone shows the first 200 characters of both
-    description: "{{ with $labels.claim }}{{ . }} is {{ $labels.data }}. {{ end }}\
-                  {{ with $labels.consequences }}Consequences: {{ . }}. {{ end }}{{ with $labels.fix }}Fix: {{ . }}{{ end }}",
+    description: "{{ with $labels.claim }}{{ . }} is {{ $labels.data }}. {{ end }}{{ with $labels.fix }}Fix: {{ . }}{{ end }}\
+                  {{ with $labels.consequences }} Consequences: {{ . }}.{{ end }}",
     why: "The checks have already waited, so the alert only waits for a rollout or an API server restart to end. If the incident's consequences or most \
           affected claim change, a new alert replaces the old one without a gap.",
     ..Alert::DEFAULT
