@@ -7512,7 +7512,7 @@
           "type": "prometheus",
           "uid": "${datasource}"
         },
-        "description": "Run time before the last crash. Seconds: environment check or stale manifest. 60 s (from 1.9.2: 120 s): webhook. 600 s: old managers.",
+        "description": "Run time before the last crash. A few seconds mean environment check or stale manifest, 60 s (120 s from 1.9.2) webhook, 600 s old managers.",
         "fieldConfig": {
           "defaults": {
             "color": {

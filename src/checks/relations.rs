@@ -79,6 +79,7 @@ relations! {
     volume_attachment_stuck [mount_failing, ticket_waits] ShownWith csi_plugin_down [plugin_crashing],
         same Way, "volume cannot be used";
     volume_attachment_stuck [mount_failing] ShownWith volume_attachment_stuck [ticket_waits], same Way, "volume cannot be mounted";
+    volume_attachment_stuck [ticket_waits] ShownWith node_unregistered [manager_missing], same Way, "volume not attached" on nodes;
     backup_failing [target_unavailable] ShownWith
         csi_plugin_down [plugin_crashing] volume_attachment_stuck [ticket_waits, mount_failing], same Way, "backup target unreachable";
     driver_deployer_blocked [managers_down] ShownWith volume_attachment_stuck [ticket_waits], same Way, "driver deployer waits";
@@ -117,7 +118,11 @@ relations! {
     volume_faulted [never_up] CausedBy
         operation_stalled [backing_image_failed] volume_attachment_stuck [engine_cannot_start],
         same Volume, "volume faulted";
-    volume_faulted [replicas_unreachable] CausedBy disk_unavailable [*], same Disk, "volume faulted";
+    // a disk that is nearly full keeps no replica from its volume
+    volume_faulted [replicas_unreachable] CausedBy
+        disk_unavailable BROKEN
+        disk_unavailable [disk_uuid_shared, disk_failing, disk_full, disk_exhausted, node_not_ready, node_pressure, node_network_down, no_node_ready],
+        same Disk, "volume faulted";
     volume_faulted [replicas_unreachable] ShownWith node_unregistered [node_gone], same Node, "volume faulted";
     volume_faulted [engine_died, salvage_pending] CausedBy volume_attachment_stuck [attach_loop], same Volume, "volume faulted";
     volume_faulted [replicas_unreachable, engine_died, salvage_pending] CausedBy

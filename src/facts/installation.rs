@@ -290,8 +290,8 @@ pub fn commands(cluster: &Cluster, release: Option<Release>) -> Remedy {
         }
         Installer::Manifest => match published(cluster, release) {
             Some(url) => Remedy::new(
-                "Run kubectl diff with the whole manifest of longhorn-manager's release: it also has default settings and a StorageClass. Then apply that \
-                 manifest.",
+                "Run kubectl diff with the whole manifest of longhorn-manager's release: it also changes default settings and a StorageClass. Then apply \
+                 that manifest.",
             )
             .read(format!("kubectl diff --server-side --force-conflicts -f {url}"))
             .change(format!("kubectl apply --server-side --force-conflicts -f {url}")),

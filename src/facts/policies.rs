@@ -112,11 +112,13 @@ pub fn guards_replicas<'a>(
 ) -> Option<&'a NetworkPolicy> {
     const TOGETHER: SignedDuration = SignedDuration::from_hours(24);
     let mut managers = cluster.replicas_of(volume).map(|replica| &replica.status.instance_manager_name);
-    let pod = managers.find_map(|manager| cluster.objects.pods.get(manager))?;
-    let is_own = |policy: &NetworkPolicy| policy.metadata.label("app.kubernetes.io/name") == Some("longhorn");
-    let guards = |policy: &&NetworkPolicy| policy.guards(&pod.metadata.labels) && !is_own(policy);
-    let newest =
-        cluster.objects.network_policies.iter().filter(guards).max_by_key(|one| one.metadata.created())?;
+    let labels = &managers.find_map(|manager| cluster.objects.pods.get(manager))?.metadata.labels;
+    let guards = || cluster.objects.network_policies.iter().filter(|policy| policy.guards(labels));
+    let others = guards().filter(|policy| !policy.is_longhorns());
+    let newest = others.max_by_key(|policy| policy.metadata.created())?;
+    if guards().any(|policy| policy.admits_pods(labels)) {
+        return None;
+    }
     let (made, since) = newest.metadata.created().zip(since)?;
     (since >= made && since.duration_since(made) < TOGETHER).then_some(newest)
 }

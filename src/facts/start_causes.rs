@@ -252,7 +252,7 @@ causes! {
             read "kubectl -n <namespace> get engineimages.longhorn.io",
             read INSTALLED,
         ];
-    UPGRADE_OBJECT = critical "upgrade_object" "an object blocks Longhorn's upgrade"
+    UPGRADE_OBJECT = critical "upgrade_object" "the manager cannot upgrade one of Longhorn's objects"
         fix "Correct the <value> object that the log's last line names: Longhorn cannot upgrade it. Going back to the previous release is safe \
              until one manager is Ready."
             [read "kubectl -n <namespace> get <value>", read "kubectl -n <namespace> logs <object> -c longhorn-manager --previous --tail=20"]
@@ -313,8 +313,8 @@ causes! {
         way READING "its log is still being read"
             fix "Check again in 30 s: the manager's log is still being read and probably names the cause." [read DESCRIBE]
         way UNKNOWN_ERROR "its log ends with an unknown error"
-            fix "<known_error>Read the manager's last error and correct the setting, object or address in it. If it names none, \
-                 search Longhorn's GitHub issues, or report it with a support bundle.";
+            fix "<known_error>Search Longhorn's GitHub issues for the manager's last error. If the error names a setting, object or address, \
+                 correct that. Otherwise report it with a support bundle.";
 }
 
 /// What a headline has room for of a cause.

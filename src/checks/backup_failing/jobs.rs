@@ -250,7 +250,7 @@ fn about(cluster: &Cluster, job: &RecurringJob, cause: &'static Cause, what: &st
         (_, 0) => "none now: no volume is assigned to this job".to_owned(),
         (true, 1) => "1 volume gets no new backups from this job".to_owned(),
         (true, count) => format!("{count} volumes get no new backups from this job"),
-        (false, count) => format!("task {} is not running for {}", job.spec.task, counted(count, "volume")),
+        (false, count) => format!("task {} has stopped for {}", job.spec.task, counted(count, "volume")),
     };
     Finding::about(cause, cluster.object::<RecurringJob>(name), format!("recurring job {name} {what}"))
         .impact(impact)

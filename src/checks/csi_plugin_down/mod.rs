@@ -41,7 +41,7 @@ pub static CHECK: Check = check! {
 
 gauges! {
     PLUGINS = Gauge "longhorn_health_csi_plugins" ["state"]
-        "Nodes by CSI plugin state: working (also on down nodes), down, missing, not_registered.",
+        "Nodes by CSI plugin state: working (includes down nodes), down, missing, not_registered.",
         absent "pods or DaemonSets are unreadable",
         example "longhorn_health_csi_plugins{state!=\"working\"} > 0";
 }

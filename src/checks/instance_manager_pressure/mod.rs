@@ -310,7 +310,7 @@ fn about_network(cluster: &Cluster, outside: (&InstanceManager, String)) -> Opti
         false => finding
             .severity(Severity::Warning)
             .impact(format!(
-                "{} cannot recover: other nodes may fail to reach {node}'s replicas",
+                "{} probably cannot recover: other nodes may fail to reach {node}'s replicas",
                 text::claims_of(&degraded)
             ))
             .volumes(degraded),

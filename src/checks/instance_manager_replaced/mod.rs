@@ -79,7 +79,7 @@ pub static CHECK: Check = check! {
 
 gauges! {
     REPLACEMENTS = Counter "longhorn_health_instance_manager_replacements_total" ["cause", "planned"]
-        "Instance manager pods ended since the exporter started (planned: by Longhorn or a drain).",
+        "Instance manager pods that ended since the exporter started; planned means by Longhorn or a drain.",
         absent "never (unseen causes are 0)",
         example "increase(longhorn_health_instance_manager_replacements_total{planned=\"false\"}[1h]) > 0";
     LAST = Gauge "longhorn_health_instance_manager_last_replacement_timestamp_seconds" ["instance_manager", "node", "cause", "planned"]

@@ -182,9 +182,8 @@ fn piled_up(cluster: &Cluster, out: &mut Outcome) {
             .fact(format!("the replicas include {healthy} healthy and {failed} failed ones"));
         let ages = of_volume.iter().filter_map(|replica| replica.metadata.created());
         if let (Some(first), Some(last)) = (ages.clone().min(), ages.max()) {
-            finding = finding
-                .since(Some(first))
-                .fact(format!("the replicas were created between {first} and {last}"));
+            finding =
+                finding.since(Some(first)).fact(format!("first replica created at {first}, last at {last}"));
         }
         out.report(finding);
     }

@@ -100,8 +100,8 @@ fn stop_evictions(cluster: &Cluster, release: Option<Release>) -> Remedy {
     });
     let upgrade = fixed.map_or_else(String::new, |fixed| format!(" Then upgrade to {fixed} or later."));
     let mut remedy = Remedy::new(format!(
-        "Cancel every eviction (repeat rejected patches). Request evictions again only once no backing image's status lists a copy that its spec \
-         lacks.{upgrade}"
+        "Cancel every eviction (repeat rejected patches). Request evictions again only while every copy in a backing image's status is also in its \
+         spec.{upgrade}"
     ));
     let copies = format!(
         "kubectl -n {namespace} get backingimages.longhorn.io -o json | jq -r '.items[] | .metadata.name as $n | \

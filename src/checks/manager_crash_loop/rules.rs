@@ -144,7 +144,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         dashboard: Dashboard::Managers,
         title: "Last run before a crash",
-        description: "Run time before the last crash. Seconds: environment check or stale manifest. 60 s (from 1.9.2: 120 s): webhook. 600 s: old managers.",
+        description: "Run time before the last crash. A few seconds mean environment check or stale manifest, 60 s (120 s from 1.9.2) webhook, 600 s old managers.",
         unit: Unit::Seconds,
         no_data: "no manager is in a crash loop, or the exporter is not reporting",
         ..Panel::BAR_GAUGE.of(&LAST_RUN)

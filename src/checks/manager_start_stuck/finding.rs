@@ -138,7 +138,9 @@ pub fn queueing(cluster: &Cluster, waiting: &[&UnderWay]) -> Finding {
         let acquired = lease.acquire_time.get().map(|at| format!(" since {at}")).unwrap_or_default();
         finding = finding.fact(format!("{node} has held Lease {WEBHOOK_LOCK}{acquired}"));
     }
-    let oldest = since.map(|since| format!("the longest wait began at {since}")).unwrap_or_default();
+    let oldest = since
+        .map(|since| format!("the first of these managers has been waiting since {since}"))
+        .unwrap_or_default();
     finding.fact(format!("nodes whose manager is waiting for the Lease: {}", listed(&nodes))).fact(oldest)
 }
 

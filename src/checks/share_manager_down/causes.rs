@@ -73,8 +73,8 @@ causes! {
     RESTARTING = critical "restarting"
         "the NFS server keeps being replaced, and its clients hang each time" but "warning if fewer than six times in half an hour",
         of_data: NotServed
-        fix "Read the Events and log of the NFS server's pod. Typical causes are memory, the node (from 1.7 on, also its load), a damaged file system \
-             or Service longhorn-recovery-backend."
+        fix "Read the Events and log of the NFS server's pod. Typical causes: too little memory, a node that is down or overloaded, a damaged \
+             file system, or Service longhorn-recovery-backend."
             [read "kubectl -n <namespace> get events --field-selector involvedObject.name=share-manager-<object>", read POD_LOG, read DESCRIBE]
         way DEVICE_TAKEN "perhaps multipathd holds its device" fix BLACKLIST [read MULTIPATH, read POD_LOG]
         way MANAGERS_RESTART "its recovery backend's managers keep restarting"

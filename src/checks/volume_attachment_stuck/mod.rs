@@ -118,8 +118,8 @@ causes! {
             fix "Find out whether <claim>'s attachment, made in Longhorn's UI, is still needed. If not, detach the volume there: the workload can then use \
                  it. Do not delete the VolumeAttachment." [read TICKETS, read VOLUME_OBJECTS]
         way OWN_WORK "a Longhorn operation is holding the volume"
-            fix "Read the longhorn-managers' logs for <kind>: its ticket <attachment> holds the volume until that operation has finished. No workload \
-                 holds the volume."
+            fix "Read the longhorn-managers' logs for <kind>: its ticket <attachment> holds the volume until its operation ends. No workload holds the \
+                 volume."
             [read "kubectl -n <namespace> get snapshots.longhorn.io,backups.longhorn.io | grep -e <volume> -e NAME", read TICKETS]
         way LONGHORN_REFUSES "Longhorn rejects the attach request"
             fix "<known_error>Read the VolumeAttachment's attach error and fix its cause, often an engine image that is missing on a node. \

@@ -197,8 +197,11 @@ fn finding(cluster: &Cluster, out: &mut Outcome, volume: &Volume) -> Finding {
 /// What the volume, its replicas and its restore say.
 fn evidence(cluster: &Cluster, volume: &Volume, cause: &Cause, candidates: &[Candidate]) -> Vec<Evidence> {
     let name = &volume.metadata.name;
-    let mut facts =
-        vec![Evidence::from(format!("volume {name}: status.robustness is faulted, and {}", state(volume)))];
+    let mut facts = vec![Evidence::from(format!(
+        "volume {name}: status.robustness is {}, and {}",
+        volume.status.robustness.as_str(),
+        state(volume)
+    ))];
     facts.extend(candidates.iter().take(5).map(|candidate| Evidence::from(candidate.text())));
     let incomplete = cluster.replicas_of(name).filter(|replica| !replica.spec.healthy_at.is_set()).count();
     if incomplete > 0 && cause != &NEVER_UP {

@@ -127,9 +127,8 @@ pub fn judge(cluster: &Cluster, out: &mut Outcome) {
 
 /// The newest policy beside Longhorn's own that admits some to the managers by address, which may be read otherwise than it was meant.
 fn restricting(cluster: &Cluster) -> Option<&NetworkPolicy> {
-    let own = |policy: &NetworkPolicy| policy.metadata.label("app.kubernetes.io/name") == Some("longhorn");
     let guards = cluster.manager_policies().into_iter();
-    let some = guards.filter(|policy| !own(policy) && policy.admits_by_address());
+    let some = guards.filter(|policy| !policy.is_longhorns() && policy.admits_by_address());
     some.max_by_key(|policy| policy.metadata.created())
 }
 

@@ -10,7 +10,7 @@ gauges! {
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints{webhook=\"admission\"} == 0";
     EXPECTED = Gauge "longhorn_health_webhook_expected_endpoints" ["webhook"]
-        "Pods that should serve this webhook: managers (up to 1.4 its Deployment's).",
+        "Pods that should serve this webhook: the managers (up to 1.4: its Deployment's pods).",
         absent NO_SERVICE,
         example "longhorn_health_webhook_ready_endpoints < longhorn_health_webhook_expected_endpoints";
     LOCK_ACQUIRED = Gauge "longhorn_health_webhook_lock_acquired_timestamp_seconds" ["node"]

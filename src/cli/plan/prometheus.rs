@@ -14,7 +14,7 @@ use crate::source::prometheus::Prometheus;
 /// Which Prometheus is asked.
 #[derive(Debug, Args)]
 pub(super) struct PrometheusArgs {
-    /// Prometheus that scrapes Longhorn, to estimate when each disk will be full (7-day trend)
+    /// URL of the Prometheus that scrapes Longhorn, to estimate when disks fill up (7-day trend)
     #[arg(long, value_name = "URL", value_parser = address, conflicts_with_all = ["demo", "since_recording"])]
     prometheus: Option<String>,
 

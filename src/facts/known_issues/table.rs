@@ -118,7 +118,7 @@ pub const ALL: &[KnownIssue] = &[
                                             without them, with all its engines and replicas.", [
         read "kubectl -n <namespace> get instancemanagers.longhorn.io --show-labels",
     ], {
-        effect: "unlabelled instance managers leave node status outdated",
+        effect: "node status is outdated without instance manager labels",
         harms: Harms::Other,
         // the webhook sets the labels since v1.6.0 (webhook/resources/instancemanager/mutator.go). The
         // fix deletes such an instance manager (v1.6.3 controller/node_controller.go syncInstanceManagers)

@@ -109,7 +109,7 @@ impl DiskSpace {
                 );
             }
             return format!(
-                "{free} is free, but {data} of data would leave less than the minimum of {least} ({share} % of {maximum}, storage-minimal-available-percentage)"
+                "{free} is free: too little for {data} of data and a minimum of {least} ({share} % of {maximum}, storage-minimal-available-percentage)"
             );
         }
         let less = match self.reserved {

@@ -74,13 +74,15 @@ narrow! {
         pub port: Port,
     }
 
-    /// One rule; without any peer it is about everyone.
+    /// One rule; without any peer it is about everyone, without any port about all ports.
     pub struct IngressRule {
         pub from: Vec<PolicyPeer>,
+        pub ports: Vec<PolicyPort>,
     }
 
     /// Pods of this namespace, unless it names other namespaces or addresses.
     pub struct PolicyPeer {
+        pub pod_selector: Option<LabelSelector>,
         pub namespace_selector: Option<LabelSelector>,
         pub ip_block: Option<IpBlock>,
     }
@@ -294,6 +296,20 @@ impl NetworkPolicy {
     /// True where it may let in a node, whose network no selector is about: a kubelet that mounts NFS, the API server.
     pub fn admits_nodes(&self) -> bool {
         self.admits(|_| false)
+    }
+
+    /// True where it is of Longhorn's own chart or manifest.
+    pub fn is_longhorns(&self) -> bool {
+        self.metadata.label("app.kubernetes.io/name") == Some("longhorn")
+    }
+
+    /// True where it lets in pods of its namespace with these labels at every port.
+    pub fn admits_pods(&self, labels: &StringMap) -> bool {
+        let here = |peer: &PolicyPeer| peer.namespace_selector.is_none() && peer.ip_block.is_none();
+        let selects = |peer: &PolicyPeer| peer.pod_selector.as_ref().is_none_or(|pods| pods.selects(labels));
+        let admits = |peer: &PolicyPeer| here(peer) && selects(peer);
+        let mut rules = self.spec.ingress.iter().filter(|rule| rule.ports.is_empty());
+        rules.any(|rule| rule.from.is_empty() || rule.from.iter().any(admits))
     }
 
     /// True where it lets in some by their addresses, and no one else from anywhere.
