@@ -23,7 +23,7 @@ pub fn mutant(number: usize) -> bool {
 ";
 
 /// Crates whose unit tests are run. What they do not notice is for the program that judges whole clusters.
-const CRATES: [&str; 4] = ["facts", "checks", "report", "desk"];
+const CRATES: [&str; 5] = ["model", "facts", "checks", "report", "desk"];
 
 /// Seconds after which a test program counts as hanging, which is noticed too.
 const PATIENCE: &str = "900";
@@ -172,12 +172,12 @@ impl Table {
     }
 }
 
-/// The tests that notice a mutant: those of the module, else of its crate, else of the checks, for which facts are there, else the
+/// The tests that notice a mutant: those of the module, else of its crate, else of the checks, for which facts and model are there, else the
 /// clusters of the corpus that are about the module.
 fn noticed_by(mutant: &Mutant, number: usize, programs: &[Program]) -> Option<String> {
     let mut places = mutant.file.trim_end_matches(".rs").split('/').skip(1);
     let (of, module) = (places.next().unwrap(), places.next().unwrap());
-    let of_facts = if of == "facts" { "checks" } else { of };
+    let of_facts = if ["facts", "model"].contains(&of) { "checks" } else { of };
     let mut asked = vec![
         (of, format!("{module}::")),
         (of, String::new()),
