@@ -138,8 +138,8 @@ ways! { KUBELET_SAYS:
         fix "Cordon the node, so that new pods start elsewhere. Restart its container runtime (containerd, rke2 or k3s), or reboot the node if \
              that does not help. Then uncordon it." [read POD, read RUNTIME_LOG, read NODE];
     RUNTIME_DAMAGED "its container runtime cannot unpack images"
-        fix "Cordon the node. Stop its kubelet and container runtime, move the runtime's directory (/var/lib/containerd) aside, and start both again. \
-             Keep /var/lib/longhorn." [read POD, read RUNTIME_LOG, read NODE];
+        fix "Cordon the node and move its pods away. Then stop kubelet and container runtime, move the runtime's directory (/var/lib/containerd) \
+             aside, and start both again. Keep /var/lib/longhorn." [read POD, read RUNTIME_LOG, read NODE];
     NO_ADDRESS "no pod address is free"
         fix "Free up pod IP addresses, or correct the pod network's IP range and exclusions (the storage network's, if one is set). The kubelet then retries \
              automatically." [read POD, read NETWORKS];

@@ -79,14 +79,14 @@ gauges! {
 fn run(cluster: &Cluster, out: &mut Outcome) {
     let never_started = find_never_started(cluster, out);
     let gone = find_gone(cluster, out);
-    let unmanaged = unmanaged::run(cluster, out);
+    let (unmanaged, new) = unmanaged::run(cluster, out);
     find_uninitialized(cluster, out);
     let registered = cluster.objects.longhorn_nodes.len().saturating_sub(gone + unmanaged);
     for (state, count) in [
         ("registered", registered),
         (causes::NEVER_STARTED.id, never_started),
         (causes::NODE_GONE.id, gone),
-        (causes::MANAGER_MISSING.id, unmanaged),
+        (causes::MANAGER_MISSING.id, unmanaged + new),
     ] {
         out.sample(&NODES, &[state], count as f64);
     }

@@ -18,15 +18,15 @@ use crate::longhorn::{
 
 const DAEMON_SET: &str = "longhorn-manager";
 
-/// Finds them, and says how many there are.
-pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
+/// Finds them, and says how many there are: of those that Longhorn knows, and of new ones.
+pub fn run(cluster: &Cluster, out: &mut Outcome) -> (usize, usize) {
     let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in cluster.manager_pods() {
         pods.entry(pod.spec.node_name.as_str()).or_default().push(pod);
     }
     // without any manager nothing at all is known of Longhorn, which the report itself says
     if pods.is_empty() || removal::unmissed(cluster).is_some() {
-        return 0;
+        return (0, 0);
     }
     let mut count = 0;
     for node in cluster.objects.longhorn_nodes.iter().filter(|node| is_up(cluster, node)) {
@@ -55,7 +55,7 @@ pub fn run(cluster: &Cluster, out: &mut Outcome) -> usize {
         count += 1;
         out.report(finding(cluster, name, pod, why, since));
     }
-    count + run_new(cluster, &pods, out)
+    (count, run_new(cluster, &pods, out))
 }
 
 /// New nodes, which Longhorn does not know yet, and whose managers the API server rejects.

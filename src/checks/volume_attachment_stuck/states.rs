@@ -310,8 +310,8 @@ fn finding(cluster: &Cluster, stuck: StuckVolume) -> Finding {
     let (now, wanted, current) = (&volume.status, &volume.spec.node_id, &volume.status.current_node_id);
     let [state, robustness] = [now.state.as_str(), now.robustness.as_str()];
     let unknown = cause == &ATTACH_LOOP && failure.is_none_or(|way| way == &engine_error::EXITS);
-    let policy = policies::guards_replicas(cluster, name, Some(cluster.now)).filter(|_| unknown);
-    let kernel = nodes::other_kernel(cluster, node).filter(|_| unknown && policy.is_none());
+    let policy = unknown.then(|| policies::guards_replicas(cluster, name, Some(cluster.now))).flatten();
+    let kernel = (unknown && policy.is_none()).then(|| nodes::other_kernel(cluster, node)).flatten();
     let failure = if kernel.is_some() { Some(&engine_error::OTHER_KERNEL) } else { failure };
     let why = match policy.map(|_| &ways::REPLICAS_SHUT_OUT).or(kernel.and(failure)) {
         Some(way) => format!("it keeps losing its engine: {}", way.briefly),

@@ -324,9 +324,9 @@ fn finding(cluster: &Cluster, volume: &Volume, reason: DegradedReason, age: &Age
     .disk(&reason.disk)
     .way(reason.way)
     .with(Name::Replica, reason.never_started);
-    let policy =
-        policies::guards_replicas(cluster, name, age.since).filter(|_| reason.way == Some(&UNREACHED));
-    if let Some(policy) = policy {
+    if reason.way == Some(&UNREACHED)
+        && let Some(policy) = policies::guards_replicas(cluster, name, age.since)
+    {
         finding = policies::tell_replicas(cluster, policy, finding);
     }
     if reason.planned {

@@ -180,15 +180,12 @@ fn write_shown(out: &mut dyn Write, reasons: &[Shown<'_>], style: Style) -> io::
 
 fn notes(out: &mut dyn Write, reasons: &[Reason], most: usize, style: Style) -> io::Result<()> {
     let notes: Vec<&Reason> = reasons.iter().filter(|reason| reason.weight == Weight::Note).collect();
-    let more = notes.len().saturating_sub(most);
+    let hidden = notes.len().saturating_sub(most);
     for (index, note) in notes.iter().take(most).enumerate() {
         let accepted = if note.accepted { " (accepted)" } else { "" };
-        let more = match more {
-            more if more > 0 && index + 1 == most => {
-                format!(" (and {}: -v)", counted(more, "more note"))
-            }
-            _ => String::new(),
-        };
+        let is_last = hidden > 0 && index + 1 == most;
+        let more =
+            if is_last { format!(" (and {}: -v)", counted(hidden, "more note")) } else { String::new() };
         style.hang(out, "  note      ", INDENT, &sentence(&format!("{}{accepted}{more}", note.text)))?;
     }
     Ok(())
